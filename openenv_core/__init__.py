@@ -1,0 +1,1 @@
+"""OpenEnv Core: reinforcement-learning environments for language-model agents, behind WebSocket sessions."""

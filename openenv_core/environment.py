@@ -1,0 +1,315 @@
+"""What an environment author subclasses, and what the framework reads off the class."""
+
+import functools
+import inspect
+import math
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from openenv_core.errors import ConfigurationError, UnknownResetOptionError, ValidationFailedError
+from openenv_core.types import Action, Observation, State
+
+__all__ = ["Environment", "EnvironmentSpec", "EnvironmentTraits", "ResetOptions", "traits_of"]
+
+ActionT = TypeVar("ActionT")
+ObservationT = TypeVar("ObservationT", bound=Observation)
+StateT = TypeVar("StateT", bound=State)
+
+Execution = Literal["inline", "thread", "process"]
+
+
+class Environment(Generic[ActionT, ObservationT, StateT]):
+    """One world. Subclass it, give ``reset`` and ``step``; ``state`` and ``close`` where they are needed.
+
+    ``reset``, ``step`` and ``close`` may be ``async def``. The framework refuses a step before the first reset, a step
+    after the end and a non-finite reward, counts steps and applies ``max_steps``: a subclass need not.
+
+    Randomness must come from a generator that the object owns (``random.Random(seed)``), so that a seed fully
+    determines an episode and sessions do not disturb each other.
+
+    Class attributes:
+        concurrency_safe: instances may run side by side in one process.
+        execution: where calls run. ``"inline"``: on the server's event loop, for code that never blocks and takes
+            microseconds. ``"thread"`` (default): in a thread of the session's own. ``"process"``: in a worker process.
+        max_steps: after so many steps the episode is truncated; ``None`` for no limit.
+        step_deadline_s: one call may take so long; ``None`` leaves it to the server's setting.
+        auto_start: an episode starts by itself at the first step; ``step`` before ``reset`` is allowed.
+        episode_policy: ``"strict"`` (default) applies the guards above. ``"lenient"`` leaves the behaviour before the
+            first reset and after the end to the environment and drops reset options that it does not know.
+    """
+
+    concurrency_safe: ClassVar[bool] = False
+    execution: ClassVar[Execution] = "thread"
+    max_steps: ClassVar[int | None] = None
+    step_deadline_s: ClassVar[float | None] = None
+    auto_start: ClassVar[bool] = False
+    episode_policy: ClassVar[Literal["strict", "lenient"]] = "strict"
+
+    def reset(self, *, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Any:
+        """Start an episode and return its first observation.
+
+        Name the options that an environment takes in its own signature: the framework refuses any other by name and
+        checks their values against the annotations.
+
+        Args:
+            seed: fully determines the episode where it is given; 0 or more.
+            episode_id: a name for the episode; made up by the framework where the caller gives none.
+        """
+        raise NotImplementedError
+
+    def step(self, action: ActionT) -> Any:
+        """Do ``action`` and return what it led to, with its reward."""
+        raise NotImplementedError
+
+    @property
+    def state(self) -> StateT:
+        """What the agent or an operator may know. Without an override the framework tells episode id and step count."""
+        raise NotImplementedError
+
+    def close(self) -> Any:
+        """Give back what the environment holds. Called once, in the place where the other calls ran."""
+
+    @classmethod
+    def action_type(cls) -> Any:
+        """The action class that this environment names as its first type argument (``Action`` without one)."""
+        return _type_argument(cls, 0, Action)
+
+    @classmethod
+    def observation_type(cls) -> Any:
+        """The observation class that this environment names as its second type argument."""
+        return _type_argument(cls, 1, Observation)
+
+    @classmethod
+    def state_type(cls) -> Any:
+        """The state class that this environment names as its third type argument."""
+        return _type_argument(cls, 2, State)
+
+
+def _type_argument(cls: type[Any], index: int, default: Any) -> Any:
+    for klass in cls.__mro__:
+        for base in getattr(klass, "__orig_bases__", ()):
+            arguments = typing.get_args(base)
+            if typing.get_origin(base) is Environment and not isinstance(arguments[index], TypeVar):
+                return arguments[index]
+    return default
+
+
+class ResetOptions:
+    """The options that one ``reset`` takes, read off its signature, and the check of what a caller sends.
+
+    ``seed`` (an integer of 0 or more) and ``episode_id`` (at most 255 characters) are accepted always, and passed on
+    only where the method names them.
+    """
+
+    _COMMON: ClassVar[dict[str, Any]] = {
+        "seed": (int | None, Field(default=None, ge=0)),
+        "episode_id": (str | None, Field(default=None, max_length=255)),
+    }
+
+    def __init__(self, method: Callable[..., Any], *, lenient: bool) -> None:
+        parameters = [p for name, p in inspect.signature(method).parameters.items() if name != "self"]
+        by_name = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        self.takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        self.names = frozenset(p.name for p in by_name)
+        self._lenient = lenient
+        hints = _hints(method)
+        own: dict[str, Any] = {
+            p.name: (hints.get(p.name, Any), Field(default=... if p.default is p.empty else p.default))
+            for p in by_name
+            if p.name not in self._COMMON
+        }
+        extra: Literal["allow", "ignore", "forbid"] = "allow" if self.takes_any else "ignore" if lenient else "forbid"
+        config = ConfigDict(extra=extra, arbitrary_types_allowed=True, protected_namespaces=())
+        definitions: dict[str, Any] = {**self._COMMON, **own}
+        self.model: type[BaseModel] = create_model("ResetOptions", __config__=config, **definitions)
+
+    @property
+    def known(self) -> list[str]:
+        """The names that a caller may give, sorted."""
+        return sorted({*self.names, *self._COMMON})
+
+    def check(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The keyword arguments for ``reset``: what the caller sent, typed.
+
+        Raises:
+            UnknownResetOptionError: an option that this ``reset`` does not have.
+            ValidationFailedError: a value that does not fit its annotation.
+        """
+        if not options:
+            missing = [name for name, info in self.model.model_fields.items() if info.is_required()]
+            if not missing:
+                return {}
+        try:
+            checked = self.model.model_validate(options)
+        except ValidationError as error:
+            raise self._refusal(error) from None
+        passed = self.names | (set(options) if self.takes_any else set())
+        return {name: getattr(checked, name) for name in options if name in passed}
+
+    def _refusal(self, error: ValidationError) -> ValidationFailedError:
+        problems = jsonable_errors(error)
+        unknown = [str(problem["loc"][0]) for problem in problems if problem["type"] == "extra_forbidden"]
+        if unknown:
+            return UnknownResetOptionError(
+                f"reset has no option {', '.join(map(repr, unknown))}; it knows {', '.join(self.known)}",
+                errors=problems,
+                unknown=unknown,
+                known=self.known,
+            )
+        first = problems[0]
+        return ValidationFailedError(
+            f"reset option {'.'.join(map(str, first['loc']))!r}: {first['msg']}", errors=problems
+        )
+
+
+def _hints(method: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(method, include_extras=True)
+    except (NameError, TypeError, AttributeError):
+        # Annotations that only a type checker can resolve: the value is passed on unchecked.
+        return {}
+
+
+def jsonable_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """pydantic's list of errors in a form that always serializes: exceptions in ``ctx`` as text, odd inputs as repr."""
+    from pydantic_core import to_jsonable_python
+
+    found = cast("list[dict[str, Any]]", error.errors())
+    return cast("list[dict[str, Any]]", to_jsonable_python(found, fallback=str, inf_nan_mode="strings"))
+
+
+@dataclass(frozen=True)
+class EnvironmentTraits:
+    """What the framework needs to know of an environment, found once when a factory is first used.
+
+    Attributes:
+        name: the class's name.
+        max_steps, step_deadline_s, concurrency_safe, execution, auto_start: as on :class:`Environment`.
+        lenient: ``episode_policy`` is ``"lenient"``, or the class is none of ours.
+        reset, step, close: the methods' names: the ``*_async`` twin where a class of the public package overrides it.
+        reset_options: the check of what ``reset`` is given.
+        step_takes_timeout: ``step`` has a parameter ``timeout_s``.
+        has_state: the class has a ``state`` of its own.
+    """
+
+    name: str
+    concurrency_safe: bool
+    execution: Execution
+    max_steps: int | None
+    step_deadline_s: float | None
+    auto_start: bool
+    lenient: bool
+    reset: str
+    step: str
+    close: str | None
+    reset_options: ResetOptions
+    step_takes_timeout: bool
+    passes_episode_id: bool
+    has_state: bool
+
+
+@functools.lru_cache(maxsize=256)
+def traits_of(cls: type[Any]) -> EnvironmentTraits:
+    """Read the traits off a class.
+
+    Raises:
+        ConfigurationError: the class has no ``reset`` or ``step``, or a trait has a value that cannot work.
+    """
+    for verb in ("reset", "step"):
+        if not callable(getattr(cls, verb, None)):
+            raise ConfigurationError(f"{cls.__name__} is not an environment: it has no method {verb!r}")
+    ours = issubclass(cls, Environment)
+    lenient = not ours or cls.episode_policy == "lenient"
+    execution: Execution = getattr(cls, "execution", "thread")
+    if execution not in ("inline", "thread", "process"):
+        raise ConfigurationError(f"{cls.__name__}.execution is {execution!r}; it must be inline, thread or process")
+    max_steps = getattr(cls, "max_steps", None) if ours else None
+    deadline = getattr(cls, "step_deadline_s", None)
+    if deadline is not None and not (deadline > 0 and math.isfinite(deadline)):
+        raise ConfigurationError(f"{cls.__name__}.step_deadline_s is {deadline!r}; it must be a positive number")
+    reset, step = _chosen(cls, "reset"), _chosen(cls, "step")
+    options = ResetOptions(getattr(cls, reset), lenient=lenient)
+    step_parameters = inspect.signature(getattr(cls, step)).parameters
+    return EnvironmentTraits(
+        name=cls.__name__,
+        concurrency_safe=bool(
+            getattr(cls, "concurrency_safe", False) or getattr(cls, "SUPPORTS_CONCURRENT_SESSIONS", False)
+        ),
+        execution=execution,
+        max_steps=max_steps,
+        step_deadline_s=deadline,
+        auto_start=lenient or bool(getattr(cls, "auto_start", False)),
+        lenient=lenient,
+        reset=reset,
+        step=step,
+        close="close" if callable(getattr(cls, "close", None)) else None,
+        reset_options=options,
+        step_takes_timeout="timeout_s" in step_parameters,
+        passes_episode_id=not lenient and "episode_id" in options.names,
+        has_state=getattr(cls, "state", None) is not Environment.state and hasattr(cls, "state"),
+    )
+
+
+def _chosen(cls: type[Any], verb: str) -> str:
+    """``verb_async`` where the class itself overrides the public package's default for it, else ``verb``."""
+    twin = f"{verb}_async"
+    owner = next((klass for klass in cls.__mro__ if twin in vars(klass)), None)
+    sync_owner = next(klass for klass in cls.__mro__ if verb in vars(klass))
+    # The more derived definition is what the author means: an inherited step_async must not hide an overridden step.
+    if owner is None or cls.__mro__.index(owner) > cls.__mro__.index(sync_owner):
+        return verb
+    return verb if owner.__module__.startswith("openenv.core") and owner.__name__ == "Environment" else twin
+
+
+@dataclass(frozen=True)
+class EnvironmentSpec:
+    """An installed environment, as the entry point group ``openenv.environments`` names it.
+
+    Attributes:
+        name: the name by which commands find it, for example ``echo_env``.
+        factory: makes one environment object without arguments; usually the class.
+        client: ``"module:Class"`` of the typed client, for example ``"echo_env:EchoEnv"``.
+        description: one line.
+        action_type, observation_type, state_type: the models; read off the class where they are not given.
+        max_sessions: the limit of sessions where no setting says otherwise.
+        demo: ``"module:function"``: a generator that is given a typed client, plays one episode through it and yields
+            each :class:`~openenv_core.types.StepResult`, the reset's first.
+        sample_action: given the last observation and a ``random.Random``, a legal action; the conformance checks and
+            commands play with it. Without one they make actions from the action's schema.
+        variants: other names under which the same server can start, each with the environment variables that choose it.
+    """
+
+    name: str
+    factory: Callable[[], Any]
+    client: str
+    description: str = ""
+    action_type: Any = None
+    observation_type: Any = None
+    state_type: Any = None
+    max_sessions: int = 64
+    demo: str | None = None
+    sample_action: Callable[[Any, Any], Any] | None = None
+    variants: Mapping[str, Mapping[str, str]] | None = None
+
+    def __post_init__(self) -> None:
+        cls = class_of_factory(self.factory)
+        for name in ("action_type", "observation_type", "state_type"):
+            if getattr(self, name) is None:
+                if cls is None or not issubclass(cls, Environment):
+                    raise ConfigurationError(f"environment {self.name!r}: {name} must be given for this factory")
+                object.__setattr__(self, name, getattr(cls, name)())
+
+
+def class_of_factory(factory: Callable[..., Any]) -> type[Any] | None:
+    """The class that a factory makes, where that can be told without calling it: a class, a partial of one, or a
+    function whose return annotation is a class; ``None`` otherwise."""
+    while isinstance(factory, functools.partial):
+        factory = factory.func
+    if isinstance(factory, type):
+        return factory
+    returned = _hints(factory).get("return")
+    return returned if isinstance(returned, type) and hasattr(returned, "step") else None
