@@ -1,0 +1,43 @@
+"""The echo environment."""
+
+import random
+
+from echo_env.models import EchoAction, EchoObservation, EchoState
+from openenv_core.environment import Environment
+
+__all__ = ["REWARD_PER_CHARACTER", "EchoEnvironment"]
+
+REWARD_PER_CHARACTER = 0.1
+"""What TRL's echo example and the public package's template pay for each character."""
+
+_GREETINGS = ("Echo environment ready!", "Say something.", "I am listening.", "Your turn to speak.")
+
+
+class EchoEnvironment(Environment[EchoAction, EchoObservation, EchoState]):
+    """Says back what it is told. An episode starts by itself at the first step and never ends."""
+
+    concurrency_safe = True
+    execution = "inline"
+    auto_start = True
+
+    def __init__(self) -> None:
+        self._state = EchoState()
+
+    def reset(self, *, seed: int | None = None, episode_id: str | None = None) -> EchoObservation:
+        """Start counting anew. ``seed`` chooses the greeting; there is nothing else to choose."""
+        self._state = EchoState(episode_id=episode_id)
+        greeting = _GREETINGS[0] if seed is None else random.Random(seed).choice(_GREETINGS)
+        return EchoObservation(echoed_message=greeting)
+
+    def step(self, action: EchoAction) -> EchoObservation:
+        """Say the message back."""
+        self._state.step_count += 1
+        length = len(action.message)
+        return EchoObservation(
+            echoed_message=action.message, message_length=length, reward=round(length * REWARD_PER_CHARACTER, 10)
+        )
+
+    @property
+    def state(self) -> EchoState:
+        """Episode id and number of steps."""
+        return self._state
