@@ -6,11 +6,16 @@ import math
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from openenv_core.errors import ConfigurationError, UnknownResetOptionError, ValidationFailedError
+from openenv_core.errors import (
+    ConfigurationError,
+    UnknownResetOptionError,
+    ValidationFailedError,
+    jsonable_problems,
+)
 from openenv_core.types import Action, Observation, State
 
 __all__ = ["Environment", "EnvironmentSpec", "EnvironmentTraits", "ResetOptions", "traits_of"]
@@ -151,7 +156,7 @@ class ResetOptions:
         return {name: getattr(checked, name) for name in options if name in passed}
 
     def _refusal(self, error: ValidationError) -> ValidationFailedError:
-        problems = jsonable_errors(error)
+        problems = jsonable_problems(error)
         unknown = [str(problem["loc"][0]) for problem in problems if problem["type"] == "extra_forbidden"]
         if unknown:
             return UnknownResetOptionError(
@@ -172,14 +177,6 @@ def _hints(method: Callable[..., Any]) -> dict[str, Any]:
     except (NameError, TypeError, AttributeError):
         # Annotations that only a type checker can resolve: the value is passed on unchecked.
         return {}
-
-
-def jsonable_errors(error: ValidationError) -> list[dict[str, Any]]:
-    """pydantic's list of errors in a form that always serializes: exceptions in ``ctx`` as text, odd inputs as repr."""
-    from pydantic_core import to_jsonable_python
-
-    found = cast("list[dict[str, Any]]", error.errors())
-    return cast("list[dict[str, Any]]", to_jsonable_python(found, fallback=str, inf_nan_mode="strings"))
 
 
 @dataclass(frozen=True)

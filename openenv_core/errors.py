@@ -17,7 +17,6 @@
     ├── CapacityReachedError                        CAPACITY_REACHED      (details: active_sessions, max_sessions)
     ├── EnvironmentFactoryError                     FACTORY_ERROR         (details: factory_name)
     ├── CallTimeoutError (TimeoutError)             TIMEOUT               the client gave up waiting
-    ├── DeadlineExceededError (TimeoutError)        DEADLINE_EXCEEDED     the server's limit for one call
     ├── CallCancelledError                          CANCELLED
     ├── ConnectionFailedError (ConnectionError)     CONNECTION_FAILED     no session was lost: none was open
     ├── SessionLostError (ConnectionError)          SESSION_LOST          (details: reason)
@@ -32,6 +31,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
 __all__ = [
     "CallCancelledError",
     "CallTimeoutError",
@@ -39,7 +41,6 @@ __all__ = [
     "ConcurrencyConfigurationError",
     "ConfigurationError",
     "ConnectionFailedError",
-    "DeadlineExceededError",
     "EnvironmentFactoryError",
     "EnvironmentFailedError",
     "EpisodeNotStartedError",
@@ -58,6 +59,7 @@ __all__ = [
     "UnsupportedOperationError",
     "ValidationFailedError",
     "error_from_wire",
+    "jsonable_problems",
 ]
 
 
@@ -140,6 +142,15 @@ class ValidationFailedError(OpenEnvError):
     v1_code = "VALIDATION_ERROR"
     http_status = 422
 
+    @classmethod
+    def of(cls, error: ValidationError, subject: str) -> "ValidationFailedError":
+        """The refusal of ``subject`` that pydantic's error amounts to; the message tells the first problem."""
+        problems = jsonable_problems(error)
+        first = problems[0]
+        where = ".".join(map(str, first["loc"]))
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return cls(f"{subject}{f', field {where!r}' if where else ''}: {first['msg']}{more}", errors=problems)
+
 
 class UnknownResetOptionError(ValidationFailedError):
     """``reset`` was given an option that the environment does not have. Details: ``unknown`` and ``known`` names."""
@@ -218,13 +229,6 @@ class CallTimeoutError(OpenEnvError, TimeoutError):
     retryable = True
 
 
-class DeadlineExceededError(OpenEnvError, TimeoutError):
-    """A call ran past the server's limit for it. Details: ``limit_s``."""
-
-    code = "DEADLINE_EXCEEDED"
-    http_status = 504
-
-
 class CallCancelledError(OpenEnvError):
     """The call was cancelled by its client before it had run."""
 
@@ -262,6 +266,17 @@ class ConfigurationError(OpenEnvError, ValueError):
 
 class ConcurrencyConfigurationError(ConfigurationError):
     """More than one session was asked for, and the environment does not say that its instances may run side by side."""
+
+
+def jsonable_problems(error: ValidationError) -> list[dict[str, Any]]:
+    """pydantic's list of problems in a form that always serializes: exceptions as text, odd inputs as their repr."""
+    problems: list[dict[str, Any]] = to_jsonable_python(
+        error.errors(),
+        fallback=lambda value: str(value) if isinstance(value, BaseException) else repr(value),
+        inf_nan_mode="strings",
+        bytes_mode="base64",
+    )
+    return problems
 
 
 def _walk(cls: type[OpenEnvError]) -> list[type[OpenEnvError]]:

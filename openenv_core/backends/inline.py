@@ -1,0 +1,63 @@
+"""Calls on the server's own event loop, for environments that never block."""
+
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from openenv_core.backends.base import Backend, EnvironmentHandle
+from openenv_core.environment import traits_of
+
+__all__ = ["InlineBackend", "InlineHandle"]
+
+_log = logging.getLogger(__name__)
+
+
+class InlineHandle(EnvironmentHandle):
+    """An environment on the loop. ``async`` methods are awaited, the others run at once."""
+
+    def __init__(self, environment: Any) -> None:
+        self.traits = traits_of(type(environment))
+        self._environment = environment
+        self._methods: dict[str, Callable[..., Any]] = {}
+        self._closed = False
+
+    def calls_at_once(self, verb: str) -> bool:
+        return not inspect.iscoroutinefunction(getattr(type(self._environment), verb, None))
+
+    def call_now(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        method = self._methods.get(verb)
+        if method is None:
+            value = getattr(self._environment, verb)
+            if not inspect.ismethod(value):
+                return value(*args, **kwargs) if callable(value) else value
+            method = self._methods[verb] = value
+        return method(*args, **kwargs)
+
+    async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        value = self.call_now(verb, *args, **kwargs)
+        return await value if inspect.isawaitable(value) else value
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self.traits.close is None:
+            return
+        try:
+            await self.call(self.traits.close)
+        except Exception:  # noqa: BLE001 - an environment's close may raise anything; the slot is freed all the same
+            _log.exception("close of %s failed", self.traits.name)
+
+    def abandon(self) -> None:
+        """Nothing to do: an ``async`` call is cancelled by its deadline, and a plain one never blocks by contract."""
+
+
+class InlineBackend(Backend):
+    """Environments live on the event loop: microseconds a call, and a call that blocks stops the whole server."""
+
+    name = "inline"
+
+    async def open(self, factory: Callable[[], Any]) -> EnvironmentHandle:
+        environment = factory()
+        return InlineHandle(await environment if inspect.isawaitable(environment) else environment)

@@ -1,0 +1,1 @@
+"""Sessions: a client's hold on one environment object, from admission to the end."""

@@ -1,0 +1,1 @@
+"""Bytes and frames: both ends of a connection import these, and nothing else spells a field of a frame."""

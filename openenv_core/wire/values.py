@@ -1,0 +1,94 @@
+"""Observations and states as JSON, whatever an author put in their fields."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
+
+from openenv_core.errors import InvalidObservationError
+from openenv_core.types import encode_bytes
+
+__all__ = ["LEGACY", "model_json", "parse_json"]
+
+LEGACY: Final = "v1"
+"""Serialization context in which pictures are nested lists, as a client of protocol version 1 expects them."""
+
+
+def _plain(value: Any) -> Any:
+    """What pydantic cannot serialize: numpy values as numbers and nested lists; anything else is refused."""
+    convert = getattr(value, "tolist", None)
+    if callable(convert):
+        return convert()
+    if isinstance(value, BaseException):
+        return str(value)
+    raise TypeError(f"a value of type {type(value).__module__}.{type(value).__qualname__} has no JSON form")
+
+
+def _without_bytes(value: Any) -> Any:
+    """The same nest of values, with bytes anywhere in it as text."""
+    if isinstance(value, bytes | bytearray):
+        return encode_bytes(bytes(value))
+    if isinstance(value, BaseModel):
+        return _without_bytes(value.model_dump())
+    if isinstance(value, Mapping):
+        return {key: _without_bytes(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_without_bytes(item) for item in value]
+    return value
+
+
+def model_json(model: Any, *, exclude: set[str] | None = None, context: str | None = None) -> bytes:
+    """A model, a dataclass or a mapping as JSON bytes, in one pass.
+
+    Args:
+        exclude: top-level fields to leave out.
+        context: :data:`LEGACY` for a client of protocol version 1.
+
+    Raises:
+        InvalidObservationError: a field has no JSON form; the message names it.
+    """
+    if not isinstance(model, BaseModel):
+        return _other_json(model, exclude)
+    try:
+        serializer = type(model).__pydantic_serializer__
+        return serializer.to_json(model, exclude=exclude, context=context, fallback=_plain)
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
+        return _careful_json(model, exclude, context)
+
+
+def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | None) -> bytes:
+    """Field by field: bytes in an untyped place become text, and a culprit is named."""
+    fields: dict[str, Any] = {}
+    for name in [*type(model).model_fields, *(model.model_extra or ())]:
+        if exclude is not None and name in exclude:
+            continue
+        value = getattr(model, name)
+        try:
+            try:
+                one = type(model).__pydantic_serializer__.to_python(
+                    model, mode="json", include={name}, context=context, fallback=_plain
+                )
+                fields[name] = one[name]
+            except (PydanticSerializationError, TypeError, ValueError):
+                fields[name] = to_jsonable_python(
+                    _without_bytes(value), fallback=_plain, inf_nan_mode="strings", context=context
+                )
+        except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+            raise InvalidObservationError(
+                f"{type(model).__name__}.{name} does not serialize: {error}. The call itself has run.", field=name
+            ) from None
+    return to_json(fields, inf_nan_mode="strings")
+
+
+def _other_json(value: Any, exclude: set[str] | None) -> bytes:
+    try:
+        plain = TypeAdapter(type(value)).dump_python(value, exclude=exclude)
+        return to_json(_without_bytes(plain), fallback=_plain, inf_nan_mode="strings")
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+        raise InvalidObservationError(f"{type(value).__name__} does not serialize: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON to plain values. Raises ``ValueError`` for text that is not JSON, or is nested too deeply to be honest."""
+    return from_json(text)
