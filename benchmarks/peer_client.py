@@ -1,0 +1,57 @@
+# Runs in the environment of the public openenv package only, where none of it is typed.
+# mypy: disable-error-code="import-not-found,import-untyped"
+"""What the public package's own clients do in a second."""
+
+import asyncio
+from functools import partial
+
+from benchmarks.peer_echo import EchoAction, EchoEnv
+from benchmarks.worker import MESSAGE, lanes_per_second, median_time, rate, serve, steps_per_second
+
+__all__: list[str] = []
+
+_ACTION = EchoAction(message=MESSAGE)
+
+
+def sync_step(url: str, seconds: float) -> float:
+    """Median time of one step of a blocking client, in seconds."""
+    with EchoEnv(base_url=url).sync() as env:
+        env.reset()
+        return median_time(lambda: env.step(_ACTION), seconds)
+
+
+def many_steps(url: str, sessions: int, seconds: float) -> float:
+    """Steps per second of ``sessions`` clients, each on its own socket."""
+
+    async def run() -> float:
+        clients = [EchoEnv(base_url=url) for _ in range(sessions)]
+        await asyncio.gather(*(client.reset() for client in clients))
+        found = await steps_per_second([partial(client.step, _ACTION) for client in clients], seconds)
+        await asyncio.gather(*(client.close() for client in clients))
+        return found
+
+    return asyncio.run(run())
+
+
+def open_one_by_one(url: str, seconds: float) -> float:
+    """Sessions opened, reset and closed per second by blocking clients, one after another."""
+
+    def session() -> None:
+        with EchoEnv(base_url=url).sync() as env:
+            env.reset()
+
+    return rate(session, seconds)
+
+
+def open_many(url: str, lanes: int, seconds: float) -> float:
+    """Sessions opened, reset and closed per second, ``lanes`` at a time."""
+
+    async def session() -> None:
+        async with EchoEnv(base_url=url) as env:
+            await env.reset()
+
+    return asyncio.run(lanes_per_second(session, lanes, seconds))
+
+
+if __name__ == "__main__":
+    serve({measure.__name__: measure for measure in (sync_step, many_steps, open_one_by_one, open_many)})
