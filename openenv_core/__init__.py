@@ -1,1 +1,3 @@
 """OpenEnv Core: reinforcement-learning environments for language-model agents, behind WebSocket sessions."""
+
+__version__ = "1.0.0.dev0"

@@ -190,7 +190,9 @@ class EnvironmentTraits:
         reset, step, close: the methods' names: the ``*_async`` twin where a class of the public package overrides it.
         reset_options: the check of what ``reset`` is given.
         step_takes_timeout: ``step`` has a parameter ``timeout_s``.
+        passes_episode_id: ``reset`` is told the name of the episode, made up where the caller gave none.
         has_state: the class has a ``state`` of its own.
+        methods: names of all public methods.
     """
 
     name: str
@@ -207,15 +209,21 @@ class EnvironmentTraits:
     step_takes_timeout: bool
     passes_episode_id: bool
     has_state: bool
+    methods: frozenset[str]
 
 
-@functools.lru_cache(maxsize=256)
 def traits_of(cls: type[Any]) -> EnvironmentTraits:
-    """Read the traits off a class.
+    """The traits of a class, read once.
 
     Raises:
         ConfigurationError: the class has no ``reset`` or ``step``, or a trait has a value that cannot work.
     """
+    key: Any = cls
+    return _read_traits(key)
+
+
+@functools.lru_cache(maxsize=256)
+def _read_traits(cls: Any) -> EnvironmentTraits:
     for verb in ("reset", "step"):
         if not callable(getattr(cls, verb, None)):
             raise ConfigurationError(f"{cls.__name__} is not an environment: it has no method {verb!r}")
@@ -248,6 +256,7 @@ def traits_of(cls: type[Any]) -> EnvironmentTraits:
         step_takes_timeout="timeout_s" in step_parameters,
         passes_episode_id=not lenient and "episode_id" in options.names,
         has_state=getattr(cls, "state", None) is not Environment.state and hasattr(cls, "state"),
+        methods=frozenset(name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name))),
     )
 
 

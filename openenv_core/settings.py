@@ -39,6 +39,12 @@ def _flag(text: str) -> bool:
     raise ValueError("must be true or false")
 
 
+def _mode(text: str) -> str:
+    if text.lower() not in ("simulation", "production"):
+        raise ValueError("must be simulation or production")
+    return text.lower()
+
+
 def _setting(default: Any, variable: str, read: Callable[[str], Any], meaning: str) -> Any:
     return field(default=default, metadata={"variable": variable, "read": read, "meaning": meaning})
 
@@ -70,13 +76,23 @@ class ServerSettings:
         4 * 2**20, "OPENENV_WARN_MESSAGE_BYTES", _positive_int, "larger observations are logged"
     )
     max_pipelined: int = _setting(256, "OPENENV_MAX_PIPELINED", _positive_int, "unanswered calls of one session")
+    mode: str = _setting("simulation", "OPENENV_MODE", _mode, "production hides the HTTP routes /reset /step /state")
     web_interface: bool = _setting(False, "ENABLE_WEB_INTERFACE", _flag, "serve the page at /web")
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "ServerSettings":
-        """The settings that the environment variables give, with ``overrides`` (those that are not ``None``) on top."""
+    def from_environ(
+        cls, environ: Mapping[str, str] | None = None, *, default_max_sessions: int | None = None, **overrides: Any
+    ) -> "ServerSettings":
+        """The settings that the environment variables give, with ``overrides`` (those that are not ``None``) on top.
+
+        Args:
+            environ: read instead of ``os.environ``.
+            default_max_sessions: the number of sessions where no variable gives one.
+        """
         environ = os.environ if environ is None else environ
         values: dict[str, Any] = {}
+        if default_max_sessions is not None:
+            values["max_sessions"] = default_max_sessions
         for entry in fields(cls):
             variable = entry.metadata["variable"]
             if variable in environ:

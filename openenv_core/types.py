@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
-__all__ = ["Action", "Image", "Observation", "State", "StepResult", "WireModel"]
+__all__ = ["Action", "EnvironmentMetadata", "Image", "Observation", "State", "StepResult", "WireModel"]
 
 _DATA_URI = "data:;base64,"
 
@@ -115,6 +115,17 @@ class State(WireModel):
 
     episode_id: str | None = None
     step_count: int = Field(default=0, ge=0)
+
+
+class EnvironmentMetadata(BaseModel):
+    """What an environment tells about itself; an environment's ``get_metadata`` may return one."""
+
+    name: str
+    description: str
+    readme_content: str | None = None
+    version: str | None = None
+    author: str | None = None
+    documentation_url: str | None = None
 
 
 ObservationT = TypeVar("ObservationT")

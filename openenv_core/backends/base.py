@@ -68,8 +68,8 @@ class Backend(ABC):
             Exception: whatever the factory raised.
         """
 
-    async def start(self) -> None:
+    async def start(self) -> None:  # noqa: B027 - most backends have nothing to get ready
         """Get ready, before the first ``open``: start what would otherwise cost the first session time."""
 
-    async def stop(self) -> None:
+    async def stop(self) -> None:  # noqa: B027 - nor anything to give back
         """Give back what belongs to no session."""

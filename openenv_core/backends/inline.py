@@ -23,7 +23,8 @@ class InlineHandle(EnvironmentHandle):
         self._closed = False
 
     def calls_at_once(self, verb: str) -> bool:
-        return not inspect.iscoroutinefunction(getattr(type(self._environment), verb, None))
+        found = inspect.getattr_static(type(self._environment), verb, None)
+        return not inspect.iscoroutinefunction(found.fget if isinstance(found, property) else found)
 
     def call_now(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         method = self._methods.get(verb)

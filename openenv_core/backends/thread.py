@@ -91,7 +91,7 @@ class ThreadHandle(EnvironmentHandle):
 
         built = self._worker.submit(job)
         try:
-            self._inner = await asyncio.shield(built)
+            inner: InlineHandle = await asyncio.shield(built)
         except asyncio.CancelledError:
             # The caller gave up; what is still being built is closed, in its thread, when it is there.
             built.add_done_callback(self._discard)
@@ -99,7 +99,8 @@ class ThreadHandle(EnvironmentHandle):
         except BaseException:
             self._worker.stop()
             raise
-        self.traits = self._inner.traits
+        self._inner = inner
+        self.traits = inner.traits
 
     def _discard(self, built: "asyncio.Future[InlineHandle]") -> None:
         if not built.cancelled() and built.exception() is None:

@@ -1,0 +1,165 @@
+"""The application factory. It assembles; what happens on a request is elsewhere."""
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from starlette.routing import WebSocketRoute
+
+from openenv_core.backends import Backend, InlineBackend, ThreadBackend
+from openenv_core.environment import EnvironmentSpec, class_of_factory, traits_of
+from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationError, OpenEnvError
+from openenv_core.server.gateway import Gateway, ModelTypes
+from openenv_core.server.http import HttpDoor, error_response
+from openenv_core.server.tasks import TaskDoor
+from openenv_core.server.ws import WebSocketDoor
+from openenv_core.sessions.manager import SessionManager
+from openenv_core.settings import ServerSettings
+from openenv_core.types import State
+
+__all__ = ["ConcurrencyConfig", "create_app", "create_app_from_spec"]
+
+_API_VERSION = "1.0.0"
+"""Version of the public HTTP API, which its validators look for; not the version of this package."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ConcurrencyConfig:
+    """Limits of one server, as the public package names them.
+
+    Attributes:
+        max_concurrent_envs: sessions at a time.
+        session_timeout: seconds after which an unused session ends; ``None`` leaves the server's default, which is
+            finite too.
+    """
+
+    max_concurrent_envs: int = 1
+    session_timeout: float | None = None
+
+
+def create_app(
+    env: Callable[[], Any],
+    action_cls: Any,
+    observation_cls: Any,
+    env_name: str | None = None,
+    max_concurrent_envs: int | None = None,
+    concurrency_config: ConcurrencyConfig | None = None,
+    gradio_builder: Any = None,
+    custom_tab_name: str = "Custom",
+    custom_tab_primary: bool = False,
+    show_default_tab: bool = True,
+    title_override: str | None = None,
+    state_cls: Any = State,
+    *,
+    mode: Literal["simulation", "production"] | None = None,
+    reset_observation_cls: Any = None,
+    settings: ServerSettings | None = None,
+) -> FastAPI:
+    """An application that hosts environments behind sessions.
+
+    The order of the arguments is the public package's. Those that shape its Gradio page have no effect.
+
+    Args:
+        env: makes one environment without arguments: a class, a partial, a function. Not an instance.
+        action_cls, observation_cls, state_cls: the models; ``action_cls`` may be a union of them.
+        env_name: the name in routes and greetings; default: the factory's name.
+        max_concurrent_envs: sessions at a time; default: ``MAX_CONCURRENT_ENVS``, else 1.
+        concurrency_config: the same and the idle time, in one object; not together with ``max_concurrent_envs``.
+        mode: ``"production"`` leaves out the routes ``/reset``, ``/step`` and ``/state``; default: ``OPENENV_MODE``,
+            else ``"simulation"``.
+        reset_observation_cls: what ``reset`` returns, where that differs; for the schema.
+        settings: all limits; default: the environment variables.
+
+    Raises:
+        TypeError: ``env`` is an instance.
+        ConfigurationError: settings contradict each other or cannot work.
+        ConcurrencyConfigurationError: more than one session of a class that is not concurrency-safe.
+    """
+    if not callable(env):
+        raise TypeError(
+            f"create_app needs a factory, not an instance: pass the class {type(env).__name__} itself, or a function "
+            "that makes a new environment for each session"
+        )
+    settings = _with_limits(settings or ServerSettings.from_environ(), max_concurrent_envs, concurrency_config)
+    manager = SessionManager(env, _backend(env, settings), settings)
+    types = ModelTypes(action_cls, observation_cls, state_cls, reset_observation_cls)
+    name: str = env_name or getattr(env, "__name__", "environment")
+    return _assemble(Gateway(name, env, types, manager, settings), mode or settings.mode)
+
+
+def create_app_from_spec(spec: EnvironmentSpec, settings: ServerSettings | None = None) -> FastAPI:
+    """The application of an installed environment. Settings default to the environment variables."""
+    if settings is None:
+        settings = ServerSettings.from_environ(default_max_sessions=spec.max_sessions)
+    return create_app(
+        spec.factory, spec.action_type, spec.observation_type, spec.name, state_cls=spec.state_type, settings=settings
+    )
+
+
+def _with_limits(
+    settings: ServerSettings, max_concurrent_envs: int | None, config: ConcurrencyConfig | None
+) -> ServerSettings:
+    if config is not None and max_concurrent_envs is not None:
+        raise ConfigurationError("give max_concurrent_envs or concurrency_config, not both")
+    limit = config.max_concurrent_envs if config is not None else max_concurrent_envs
+    changes: dict[str, Any] = {}
+    if limit is not None:
+        if limit < 1:
+            raise ConfigurationError(f"max_concurrent_envs is {limit}; it must be 1 or more")
+        changes["max_sessions"] = limit
+    if config is not None and config.session_timeout is not None:
+        changes["idle_timeout_s"] = config.session_timeout
+    return dataclasses.replace(settings, **changes)
+
+
+def _backend(factory: Callable[[], Any], settings: ServerSettings) -> Backend:
+    cls = class_of_factory(factory)
+    if cls is None:
+        # Only an instance can tell; such a factory gets the backend that suits every class.
+        if settings.max_sessions > 1:
+            _refuse_unsafe(_probe(factory), settings)
+        return ThreadBackend()
+    _refuse_unsafe(cls, settings)
+    return InlineBackend() if traits_of(cls).execution == "inline" else ThreadBackend()
+
+
+def _probe(factory: Callable[[], Any]) -> type[Any]:
+    environment = factory()
+    close = getattr(environment, "close", None)
+    if callable(close):
+        close()
+    return type(environment)
+
+
+def _refuse_unsafe(cls: Any, settings: ServerSettings) -> None:
+    if settings.max_sessions > 1 and not traits_of(cls).concurrency_safe:
+        raise ConcurrencyConfigurationError(
+            f"{cls.__name__} does not say that its instances may run side by side, but {settings.max_sessions} "
+            "sessions are wanted: set concurrency_safe = True on the class if they may, or max_concurrent_envs=1",
+            environment_name=cls.__name__,
+            max_concurrent_envs=settings.max_sessions,
+        )
+
+
+def _assemble(gateway: Gateway, mode: str) -> FastAPI:
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await gateway.manager.start()
+        yield
+        await gateway.manager.drain(gateway.settings.drain_grace_s)
+
+    app = FastAPI(title="OpenEnv Environment HTTP API", version=_API_VERSION, lifespan=lifespan)
+    app.state.gateway = gateway
+    app.add_exception_handler(OpenEnvError, _on_error)
+    app.include_router(HttpDoor(gateway, control=mode != "production").router)
+    app.include_router(TaskDoor(gateway).router)
+    app.router.routes.append(WebSocketRoute("/ws", WebSocketDoor(gateway)))
+    return app
+
+
+async def _on_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, OpenEnvError)
+    return error_response(error)

@@ -1,0 +1,165 @@
+"""The one door behind all doors: a request of a session becomes a call on it, and its result a reply.
+
+The WebSocket, HTTP and tool doors differ in how they read requests and write replies; what happens in between is here.
+"""
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter
+
+from openenv_core.environment import class_of_factory, traits_of
+from openenv_core.errors import EnvironmentFailedError, OpenEnvError, UnsupportedOperationError
+from openenv_core.sessions.manager import SessionManager
+from openenv_core.sessions.session import Outcome, Session
+from openenv_core.settings import ServerSettings
+from openenv_core.types import EnvironmentMetadata
+from openenv_core.wire.codec import ServerCodec
+from openenv_core.wire.frames import PROTOCOL_VERSION, Capacity, HelloData, Limits
+from openenv_core.wire.openenv_v1 import RequestReader
+
+__all__ = ["Gateway", "ModelTypes"]
+
+ReplyT = TypeVar("ReplyT")
+Verb = Literal["reset", "step", "state"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ModelTypes:
+    """The models that an environment speaks. ``reset_observation``: what ``reset`` returns, where that differs."""
+
+    action: Any
+    observation: Any
+    state: Any
+    reset_observation: Any = None
+
+
+class Gateway:
+    """What every door of one server shares.
+
+    Args:
+        env_name: the environment's name, as routes and greetings tell it.
+        factory: makes the environments; asked for its class only.
+        types: the models.
+        manager: the sessions.
+        settings: the limits.
+
+    Attributes:
+        reader: reads version 1 requests.
+        codec: reads version 2 frames.
+    """
+
+    def __init__(
+        self,
+        env_name: str,
+        factory: Callable[[], Any],
+        types: ModelTypes,
+        manager: SessionManager,
+        settings: ServerSettings,
+    ) -> None:
+        self.env_name = env_name
+        self.types = types
+        self.manager = manager
+        self.settings = settings
+        self.reader = RequestReader(types.action)
+        self.codec = ServerCodec(types.action)
+        self._class = class_of_factory(factory)
+        self._schema: dict[str, Any] | None = None
+        self._metadata: EnvironmentMetadata | None = None
+
+    def call(
+        self,
+        session: Session,
+        verb: Verb,
+        data: Any,
+        *,
+        observation: Callable[[Outcome], ReplyT],
+        state: Callable[[Any], ReplyT],
+        timeout_s: float | None = None,
+    ) -> ReplyT | Awaitable[ReplyT]:
+        """Run one call. Returns the reply if it is there at once, otherwise something to await.
+
+        Args:
+            data: the typed action of a step; the options of a reset; nothing of a state.
+            observation, state: turn the result into the door's reply.
+
+        Raises:
+            OpenEnvError: any that :class:`~openenv_core.sessions.session.Session` raises.
+        """
+        if verb == "step":
+            return session.step(data, observation, timeout_s)
+        if verb == "reset":
+            return session.reset(data, observation, timeout_s)
+        return session.state(state, timeout_s)
+
+    def typed_error(self, error: Exception) -> OpenEnvError:
+        """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only."""
+        if isinstance(error, OpenEnvError):
+            return error
+        error_id = secrets.token_hex(4)
+        _log.error("unexpected error %s", error_id, exc_info=error)
+        return EnvironmentFailedError("the server failed on this request; its log knows why", error_id=error_id)
+
+    def warn_if_large(self, reply: bytes, what: str) -> None:
+        """Leave a line in the log for an unusually large reply: nobody else sees what fills the wire."""
+        if len(reply) > self.settings.warn_message_bytes:
+            _log.warning("%s: a %s of %d bytes was sent", self.env_name, what, len(reply))
+
+    def hello(self, server: str) -> HelloData:
+        """The greeting of protocol version 2."""
+        settings, admission = self.settings, self.manager.admission
+        return HelloData(
+            protocol=PROTOCOL_VERSION,
+            server=server,
+            env_name=self.env_name,
+            limits=Limits(
+                max_message_bytes=settings.max_message_bytes,
+                step_deadline_s=settings.step_deadline_s,
+                idle_timeout_s=settings.idle_timeout_s,
+                resume_grace_s=settings.resume_grace_s,
+            ),
+            capacity=Capacity(active=admission.active, max=admission.max_sessions, queued=admission.queued),
+        )
+
+    def schema(self) -> Mapping[str, Any]:
+        """JSON schemas of action, observation, state and the observation of a reset."""
+        if self._schema is None:
+            types = self.types
+            self._schema = {
+                "action": TypeAdapter(types.action).json_schema(),
+                "observation": TypeAdapter(types.observation).json_schema(mode="serialization"),
+                "state": TypeAdapter(types.state).json_schema(mode="serialization"),
+                "reset_observation": TypeAdapter(types.reset_observation or types.observation).json_schema(
+                    mode="serialization"
+                ),
+            }
+        return self._schema
+
+    async def metadata(self) -> EnvironmentMetadata:
+        """What the environment tells of itself: its ``get_metadata``, or its class's name and docstring."""
+        if self._metadata is None:
+            cls = self._class
+            if cls is None or "get_metadata" in traits_of(cls).methods:
+                self._metadata = await self._own_metadata()
+            else:
+                self._metadata = _metadata_of(cls)
+        return self._metadata
+
+    async def _own_metadata(self) -> EnvironmentMetadata:
+        try:
+            told = await self.manager.catalog("get_metadata")
+        except UnsupportedOperationError:
+            return EnvironmentMetadata(name=self.env_name, description=f"{self.env_name} environment", version="1.0.0")
+        return EnvironmentMetadata.model_validate(told, from_attributes=True)
+
+
+def _metadata_of(cls: type[Any]) -> EnvironmentMetadata:
+    first_line = (cls.__doc__ or "").strip().partition("\n")[0]
+    return EnvironmentMetadata(
+        name=cls.__name__, description=first_line or f"{cls.__name__} environment", version="1.0.0"
+    )

@@ -1,0 +1,194 @@
+"""Plain HTTP: what the server is, and ``/reset``, ``/step``, ``/state`` as a session.
+
+``/reset`` opens a session and names it in a header, a cookie and the body. A later call continues it by header or
+cookie; without either, when exactly one HTTP session belongs to its caller. A ``/reset`` without a name first retires
+those of the caller's sessions whose episode is over, so that a script that plays one episode after the other needs
+neither. HTTP sessions count against the capacity like any other, and are reaped when idle.
+"""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
+
+from openenv_core.errors import LossReason, OpenEnvError, ProtocolError, ValidationFailedError
+from openenv_core.server.callers import caller_of
+from openenv_core.server.gateway import Gateway, Verb
+from openenv_core.sessions.episode import Phase
+from openenv_core.sessions.session import Outcome, Session
+from openenv_core.types import EnvironmentMetadata
+from openenv_core.wire import openenv_v1 as v1
+from openenv_core.wire.values import LEGACY, model_json
+
+__all__ = ["SESSION_COOKIE", "SESSION_HEADER", "HttpDoor", "error_response"]
+
+SESSION_HEADER = "X-OpenEnv-Session"
+SESSION_COOKIE = "openenv_session"
+
+
+class ResetRequest(BaseModel):
+    """Body of ``/reset``: any option of the environment's reset."""
+
+    model_config = ConfigDict(extra="allow")
+
+    seed: Annotated[int | None, Field(ge=0)] = None
+    episode_id: Annotated[str | None, Field(max_length=255)] = None
+
+
+class StepRequest(BaseModel):
+    """Body of ``/step``."""
+
+    model_config = ConfigDict(extra="allow")
+
+    action: dict[str, Any]
+    timeout_s: Annotated[float | None, Field(gt=0)] = None
+    request_id: Annotated[str | None, Field(max_length=255)] = None
+
+
+def error_response(error: OpenEnvError) -> JSONResponse:
+    """An error as HTTP: ``detail`` as FastAPI's clients know it, ``code`` and ``details`` beside it."""
+    detail = error.details.get("errors", error.message) if isinstance(error, ValidationFailedError) else error.message
+    body = {"detail": detail, "code": error.code, "message": error.message, "details": error.details}
+    headers = {"Retry-After": "1"} if error.retryable else None
+    return JSONResponse(body, status_code=error.http_status, headers=headers)
+
+
+class HttpDoor:
+    """The routes and the HTTP sessions of one server.
+
+    Args:
+        control: whether ``/reset``, ``/step`` and ``/state`` exist; in the production mode they do not.
+    """
+
+    def __init__(self, gateway: Gateway, *, control: bool) -> None:
+        self._gateway = gateway
+        self._sessions: dict[str, Session] = {}
+        self.router = APIRouter()
+        add = self.router.add_api_route
+        add("/health", self.health, methods=["GET"], tags=["Health"])
+        add("/metadata", self.metadata, methods=["GET"], tags=["Environment Info"], response_model=EnvironmentMetadata)
+        add("/schema", self.schema, methods=["GET"], tags=["Schema"])
+        if control:
+            add("/reset", self.reset, methods=["POST"], tags=["Environment Control"])
+            add("/step", self.step, methods=["POST"], tags=["Environment Control"])
+            add("/state", self.state, methods=["GET"], tags=["State Management"])
+
+    async def health(self) -> Response:
+        """Whether the server takes sessions: 200 ``healthy``, or 503 ``draining``."""
+        if self._gateway.manager.draining:
+            return JSONResponse({"status": "draining"}, status_code=503)
+        return JSONResponse({"status": "healthy"})
+
+    async def metadata(self) -> EnvironmentMetadata:
+        """What the environment tells of itself."""
+        return await self._gateway.metadata()
+
+    async def schema(self) -> JSONResponse:
+        """JSON schemas of action, observation, state and the observation of a reset."""
+        return JSONResponse(self._gateway.schema())
+
+    async def reset(self, request: Request, body: Annotated[ResetRequest | None, Body()] = None) -> Response:
+        """Start an episode, in the session that the request names or in a new one."""
+        options = body.model_dump(exclude_unset=True) if body is not None else {}
+        named = self._named(request)
+        session = self._find(named) if named else None
+        if session is None:
+            await self._retire(request)
+            session = await self._open(request)
+        return await self._respond(session, "reset", options)
+
+    async def step(self, request: Request, body: StepRequest) -> Response:
+        """Do one action in the session that the request names, or in the only one that its caller has."""
+        session = self._session(request)
+        try:
+            action = self._gateway.reader.action(body.action)
+        except ValidationFailedError as error:
+            return error_response(error)
+        return await self._respond(session, "step", action, body.timeout_s)
+
+    async def state(self, request: Request) -> Response:
+        """The state of the session that the request names, or of the only one that its caller has."""
+        return await self._respond(self._session(request), "state", None)
+
+    def session_closed(self, session: Session, reason: LossReason) -> None:
+        """A session ended by itself."""
+        self._sessions.pop(session.id, None)
+
+    def _named(self, request: Request) -> str | None:
+        return request.headers.get(SESSION_HEADER) or request.cookies.get(SESSION_COOKIE)
+
+    def _find(self, session_id: str) -> Session | None:
+        """The named session; ``None`` for one that is gone, since only ``/reset`` may go on without it."""
+        return self._sessions.get(session_id)
+
+    def _session(self, request: Request) -> Session:
+        named = self._named(request)
+        if named:
+            session = self._sessions.get(named) or self._gateway.manager.find(named)
+            if session.id not in self._sessions:
+                raise ProtocolError("that session does not belong to plain HTTP; use the connection that opened it")
+            return session
+        own = self._of_caller(request)
+        if len(own) == 1:
+            return own[0]
+        if own:
+            raise _Ambiguous(
+                f"{len(own)} HTTP sessions belong to this caller: send the header {SESSION_HEADER} (or the cookie "
+                f"{SESSION_COOKIE}) that /reset answered with, to say which one is meant"
+            )
+        raise _Ambiguous(
+            "no HTTP session belongs to this caller: call POST /reset first, and send back the header "
+            f"{SESSION_HEADER} or the cookie {SESSION_COOKIE} of its answer"
+        )
+
+    def _of_caller(self, request: Request) -> list[Session]:
+        caller = caller_of(request.scope)
+        return [
+            session
+            for session in self._sessions.values()
+            if (session.ticket.caller, session.credential) == (caller.address, caller.credential)
+        ]
+
+    async def _retire(self, request: Request) -> None:
+        for session in self._of_caller(request):
+            if session.episode.phase is Phase.OVER:
+                await self._gateway.manager.close(session, LossReason.CLOSED)
+
+    async def _open(self, request: Request) -> Session:
+        caller = caller_of(request.scope)
+        session = await self._gateway.manager.open(
+            caller=caller.address,
+            credential=caller.credential,
+            door="http",
+            holder=self,
+            idle_timeout_s=self._gateway.settings.http_idle_timeout_s,
+        )
+        self._sessions[session.id] = session
+        return session
+
+    async def _respond(self, session: Session, verb: Verb, data: Any, timeout_s: float | None = None) -> Response:
+        reply = self._gateway.call(
+            session,
+            verb,
+            data,
+            observation=lambda outcome: _observation_body(outcome, session),
+            state=lambda state: model_json(state, context=LEGACY),
+            timeout_s=timeout_s,
+        )
+        body = reply if isinstance(reply, bytes) else await reply
+        self._gateway.warn_if_large(body, verb)
+        response = Response(body, media_type="application/json", headers={SESSION_HEADER: session.id})
+        if verb == "reset":
+            response.set_cookie(SESSION_COOKIE, session.id, httponly=True, samesite="strict")
+        return response
+
+
+class _Ambiguous(ProtocolError):
+    http_status = 409
+
+
+def _observation_body(outcome: Outcome, session: Session) -> bytes:
+    data = v1.observation_data(outcome.observation, truncated=outcome.truncated)
+    return b'%b,"session_id":%b}' % (data[:-1], to_json(session.id))

@@ -1,0 +1,252 @@
+"""One session: the only code that calls an environment."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
+from uuid import uuid4
+
+from openenv_core.backends.base import EnvironmentCrashedError, EnvironmentHandle
+from openenv_core.errors import EnvironmentFailedError, LossReason, OpenEnvError, ProtocolError, SessionLostError
+from openenv_core.sessions.admission import Ticket
+from openenv_core.sessions.episode import Episode, Phase
+from openenv_core.sessions.lease import Lease, LeaseState
+from openenv_core.sessions.replies import ReplyMemory
+from openenv_core.settings import ServerSettings
+from openenv_core.types import State
+
+__all__ = ["Holder", "Outcome", "Session", "explain_loss"]
+
+ReplyT = TypeVar("ReplyT")
+
+_log = logging.getLogger(__name__)
+
+_EXPLANATIONS = {
+    LossReason.DISCONNECTED: "the connection that carried the session is gone",
+    LossReason.IDLE_TIMEOUT: "nobody used the session for longer than the server's idle timeout",
+    LossReason.GRACE_EXPIRED: "the client did not come back within the server's grace time",
+    LossReason.SERVER_RESTARTED: "the server does not know the session; it may have been restarted",
+    LossReason.ENV_CRASHED: "the environment crashed",
+    LossReason.STEP_DEADLINE: "a call ran past its deadline",
+    LossReason.CLOSED: "the session has been closed",
+    LossReason.SHUTDOWN: "the server is shutting down",
+}
+
+
+def explain_loss(reason: str, more: str = "") -> SessionLostError:
+    """The error that tells a client why its session is gone and what to do."""
+    why = _EXPLANATIONS[LossReason(reason)] if reason in set(LossReason) else f"the session ended ({reason})"
+    return SessionLostError(f"{why}{f': {more}' if more else ''}; call reset to start a new one", reason=reason)
+
+
+class Outcome(NamedTuple):
+    """What a reset or a step led to. ``truncated``: a limit outside the task cut the episode."""
+
+    observation: Any
+    truncated: bool
+
+
+class Holder(Protocol):
+    """What carries a session: a connection, or a table of HTTP sessions."""
+
+    def session_closed(self, session: "Session", reason: LossReason) -> None:
+        """The session has ended without its client asking for it."""
+
+
+class Session:
+    """A client's hold on one environment object.
+
+    Calls run one at a time, in the order in which they come. Each takes a function that turns its result into a reply;
+    that runs before the next call starts, so an environment may reuse what it returned.
+
+    Args:
+        handle: the environment, where it lives.
+        ticket: the slot that it holds.
+        lease: how long it is kept.
+        door: the way by which it was opened: ``ws.v1``, ``ws.v2``, ``http``, …; for listings.
+        on_lost: told when the session cannot go on; closes it.
+
+    Attributes:
+        id, token: its name, and the secret that resumes it (192 random bits).
+        holder: who carries it; ``None`` while its client is away.
+        credential: what its caller proved itself with.
+        calls: the calls under way, by request id; for a client that comes back and asks again.
+        replies: what a request that is sent again is answered with.
+        episode: where its episode stands.
+        opened_at: the moment on the clock.
+        steps_in_all: steps of all its episodes.
+    """
+
+    def __init__(
+        self,
+        handle: EnvironmentHandle,
+        ticket: Ticket,
+        lease: Lease,
+        *,
+        settings: ServerSettings,
+        door: str,
+        on_lost: Callable[["Session", LossReason], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        traits = handle.traits
+        self.id = secrets.token_hex(8)
+        self.token = secrets.token_urlsafe(24)
+        self.handle = handle
+        self.ticket = ticket
+        self.lease = lease
+        self.door = door
+        self.holder: Holder | None = None
+        self.credential: str | None = None
+        self.calls: dict[int, asyncio.Task[bytes]] = {}
+        self.replies: ReplyMemory[bytes] = ReplyMemory()
+        self.episode = Episode(max_steps=traits.max_steps, auto_start=traits.auto_start, lenient=traits.lenient)
+        self.opened_at = clock()
+        self.steps_in_all = 0
+        self._settings = settings
+        self._on_lost = on_lost
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._running: asyncio.Task[Any] | None = None
+        self._waiting = 0
+        self._steps_at_once = handle.calls_at_once(traits.step)
+
+    def step(
+        self, action: Any, reply: Callable[[Outcome], ReplyT], timeout_s: float | None = None
+    ) -> ReplyT | Awaitable[ReplyT]:
+        """Do one action. Returns the reply if the environment answers at once, otherwise something to await.
+
+        Args:
+            timeout_s: the caller's limit; the smallest of it, the class's and the server's counts.
+
+        Raises:
+            EpisodeNotStartedError, EpisodeOverError: nothing ran.
+            EnvironmentFailedError, InvalidObservationError, InvalidRewardError: the environment is at fault.
+            SessionLostError: the session is gone, maybe through this very call.
+        """
+        if not self._steps_at_once or self._turn.locked():
+            return self._in_turn(self._step_later(action, reply, timeout_s))
+        self._check_alive()
+        self.episode.check_step()
+        self.lease.touch(self._clock())
+        try:
+            observation = self.handle.call_now(self.handle.traits.step, action)
+        except Exception as error:
+            raise self._failure(error) from error
+        self.steps_in_all += 1
+        return reply(Outcome(observation, self.episode.stepped(observation)))
+
+    async def _step_later(self, action: Any, reply: Callable[[Outcome], ReplyT], timeout_s: float | None) -> ReplyT:
+        self.episode.check_step()
+        traits = self.handle.traits
+        extra = {"timeout_s": timeout_s} if traits.step_takes_timeout and timeout_s is not None else {}
+        observation = await self._run(traits.step, action, timeout_s=timeout_s, arguments=extra)
+        self.steps_in_all += 1
+        return reply(Outcome(observation, self.episode.stepped(observation)))
+
+    async def reset(
+        self, options: Mapping[str, Any], reply: Callable[[Outcome], ReplyT], timeout_s: float | None = None
+    ) -> ReplyT:
+        """Start an episode. Raises as :meth:`step` does, and ``ValidationFailedError`` for a bad option."""
+        return await self._in_turn(self._reset_later(options, reply, timeout_s))
+
+    async def _reset_later(
+        self, options: Mapping[str, Any], reply: Callable[[Outcome], ReplyT], timeout_s: float | None
+    ) -> ReplyT:
+        traits = self.handle.traits
+        arguments = traits.reset_options.check(options)
+        episode_id = options.get("episode_id") or uuid4().hex
+        if traits.passes_episode_id:
+            arguments["episode_id"] = episode_id
+        self.episode.phase = Phase.NEEDS_RESET  # a reset that fails leaves no episode to go on with
+        observation = await self._run(traits.reset, timeout_s=timeout_s, arguments=arguments)
+        return reply(Outcome(observation, self.episode.started(episode_id, observation)))
+
+    async def state(self, reply: Callable[[Any], ReplyT], timeout_s: float | None = None) -> ReplyT:
+        """Read the state, where the environment lives. Raises as :meth:`step` does."""
+        return await self._in_turn(self._state_later(reply, timeout_s))
+
+    async def _state_later(self, reply: Callable[[Any], ReplyT], timeout_s: float | None) -> ReplyT:
+        if self.handle.traits.has_state:
+            return reply(await self._run("state", timeout_s=timeout_s))
+        return reply(State(episode_id=self.episode.episode_id, step_count=self.episode.step_count))
+
+    async def call(self, method: str, *arguments: Any, timeout_s: float | None = None) -> Any:
+        """Run another method of the environment, in turn. Raises as :meth:`step` does."""
+        return await self._in_turn(self._run(method, *arguments, timeout_s=timeout_s))
+
+    async def finish(self, limit_s: float) -> None:
+        """Let the running call end, then close the environment; give up on it after ``limit_s`` seconds."""
+        try:
+            async with asyncio.timeout(limit_s):
+                async with self._turn:
+                    await self.handle.close()
+        except TimeoutError:
+            self.handle.abandon()
+
+    def cancel(self, call: "asyncio.Task[bytes]") -> None:
+        """Give up a call that still waits for its turn; one that runs is left alone."""
+        if call is not self._running:
+            call.cancel()
+
+    @property
+    def alive(self) -> bool:
+        """Whether calls are still taken."""
+        return self.lease.state is not LeaseState.CLOSED
+
+    async def _in_turn(self, work: Awaitable[ReplyT]) -> ReplyT:
+        try:
+            self._check_alive()
+            if self._waiting >= self._settings.max_pipelined:
+                raise ProtocolError(
+                    f"{self._waiting} calls of this session wait already; read replies before sending more",
+                    limit=self._settings.max_pipelined,
+                )
+        except OpenEnvError:
+            work.close()  # type: ignore[attr-defined]
+            raise
+        self._waiting += 1
+        self.lease.begin(self._clock())
+        try:
+            async with self._turn:
+                try:
+                    self._check_alive()
+                except SessionLostError:
+                    work.close()  # type: ignore[attr-defined]
+                    raise
+                self._running = asyncio.current_task()
+                return await work
+        finally:
+            self._waiting -= 1
+            self.lease.end(self._clock())
+
+    async def _run(
+        self, verb: str, *positional: Any, timeout_s: float | None, arguments: Mapping[str, Any] | None = None
+    ) -> Any:
+        limits = (timeout_s, self.handle.traits.step_deadline_s, self._settings.step_deadline_s)
+        limit_s = min(limit for limit in limits if limit is not None)
+        deadline = asyncio.timeout(limit_s)
+        try:
+            async with deadline:
+                return await self.handle.call(verb, *positional, **(arguments or {}))
+        except EnvironmentCrashedError as error:
+            self._on_lost(self, LossReason.ENV_CRASHED)
+            raise explain_loss(LossReason.ENV_CRASHED, str(error)) from error
+        except Exception as error:
+            if not deadline.expired():
+                raise self._failure(error) from error
+        self.handle.abandon()
+        self._on_lost(self, LossReason.STEP_DEADLINE)
+        raise explain_loss(LossReason.STEP_DEADLINE, f"{verb} took longer than {limit_s:g} s")
+
+    def _failure(self, error: Exception) -> OpenEnvError:
+        if isinstance(error, OpenEnvError):
+            return error
+        error_id = secrets.token_hex(4)
+        _log.error("session %s: the environment raised (error %s)", self.id, error_id, exc_info=error)
+        return EnvironmentFailedError(str(error) or type(error).__name__, error_id=error_id)
+
+    def _check_alive(self) -> None:
+        if not self.alive:
+            raise explain_loss(self.lease.reason or LossReason.CLOSED)
