@@ -54,15 +54,14 @@ class Environment(Generic[ActionT, ObservationT, StateT]):
     auto_start: ClassVar[bool] = False
     episode_policy: ClassVar[Literal["strict", "lenient"]] = "strict"
 
-    def reset(self, *, seed: int | None = None, episode_id: str | None = None, **options: Any) -> Any:
+    # The one signature that type checkers let a subclass replace by any other: its options are its own.
+    def reset(self, *args: Any, **kwargs: Any) -> Any:
         """Start an episode and return its first observation.
 
-        Name the options that an environment takes in its own signature: the framework refuses any other by name and
-        checks their values against the annotations.
-
-        Args:
-            seed: fully determines the episode where it is given; 0 or more.
-            episode_id: a name for the episode; made up by the framework where the caller gives none.
+        Name the options that an environment takes in its own signature, as keywords: the framework refuses any other
+        by name and checks their values against the annotations. Two are known everywhere: ``seed``, an integer of 0 or
+        more (default ``None``), fully determines the episode; ``episode_id`` is a name for it, made up by the framework
+        where the caller gives none.
         """
         raise NotImplementedError
 

@@ -191,4 +191,6 @@ class _Ambiguous(ProtocolError):
 
 def _observation_body(outcome: Outcome, session: Session) -> bytes:
     data = v1.observation_data(outcome.observation, truncated=outcome.truncated)
-    return b'%b,"session_id":%b}' % (data[:-1], to_json(session.id))
+    # Over HTTP the public protocol has the key always, over WebSocket only where there is something in it.
+    metadata = b"" if getattr(outcome.observation, "metadata", None) else b',"metadata":null'
+    return b'%b%b,"session_id":%b}' % (data[:-1], metadata, to_json(session.id))

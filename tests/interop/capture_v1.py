@@ -6,15 +6,15 @@ Run it from the repository, when the public package changes: ``python -m tests.i
 import json
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import REPOSITORY, ServerProcess, peer_python, running
 
 from .player import Case, play_http, play_websocket
+from .servers import peer_command
 from .v1_cases import HTTP_CASES, WEBSOCKET_CASES
 
-__all__ = ["GOLDEN", "main", "peer_toy"]
+__all__ = ["GOLDEN", "main"]
 
 GOLDEN = REPOSITORY / "tests" / "data" / "v1" / "golden.json"
 
@@ -23,13 +23,6 @@ _VERSIONS = (
     "names = ['openenv', 'fastapi', 'pydantic', 'uvicorn', 'websockets'];"
     "print(json.dumps({'python': platform.python_version(), **{n: v(n) for n in names}}))"
 )
-
-
-def peer_toy(app: str) -> list[str]:
-    """The command that serves an app of ``toy_peer`` with the public package, under uvicorn's own defaults."""
-    folder = str(Path(__file__).parent)
-    words = ["-m", "uvicorn", "--app-dir", folder, "--host", "127.0.0.1", "--port", "{port}", f"toy_peer:{app}"]
-    return [str(peer_python()), *words]
 
 
 def _versions() -> dict[str, str]:
@@ -60,7 +53,7 @@ def main() -> None:
     websocket: list[Case] = []
     http: list[Case] = []
     for app in ("app", "plain_app", "broken_app"):
-        with running(peer_toy(app)) as server:
+        with running(peer_command(app)) as server:
             websocket += _record(WEBSOCKET_CASES, app, server, play_websocket)
             http += [_without_prose(case) for case in _record(HTTP_CASES, app, server, play_http)]
     golden = {"captured_with": _versions(), "websocket": websocket, "http": http}

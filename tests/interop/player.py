@@ -10,6 +10,7 @@ A case is a dictionary, because that is how it lies in ``tests/data/v1/golden.js
 
 import contextlib
 import http.client
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,12 +43,12 @@ def play_websocket(base_url: str, case: Case) -> Case:
         return {**case, "greeting": greeting, "replies": replies, "close": _close(connection, ended=ended)}
 
 
-def play_http(base_url: str, case: Case) -> Case:
-    """Play one HTTP case and return it with its record."""
+def play_http(base_url: str, case: Case, headers: Mapping[str, str] | None = None) -> Case:
+    """Play one HTTP case, with ``headers`` on top, and return it with its record."""
     connection = http.client.HTTPConnection(urlsplit(base_url).netloc, timeout=_LIMIT_S)
     try:
-        headers = {} if case["body"] is None else {"Content-Type": "application/json"}
-        connection.request(case["method"], case["path"], case["body"], headers)
+        kind = {} if case["body"] is None else {"Content-Type": "application/json"}
+        connection.request(case["method"], case["path"], case["body"], {**kind, **(headers or {})})
         response = connection.getresponse()
         text = response.read().decode()
         content_type = response.getheader("Content-Type")

@@ -6,43 +6,11 @@ A word chooses what a step does, so that one environment shows every kind of rep
 """
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy
-from openenv.core.env_server import Action, Environment, Observation, State, create_app
-from pydantic import Field, field_validator
-
-
-class ToyAction(Action):
-    """Say a word."""
-
-    text: str = Field(min_length=1, max_length=20)
-    times: int = Field(default=1, ge=1, le=3)
-    voice: Literal["plain", "loud"] = "plain"
-    tags: list[int] = []
-
-    @field_validator("text")
-    @classmethod
-    def _refuse(cls, text: str) -> str:
-        if text == "veto":
-            raise ValueError("this word is refused")
-        return text
-
-
-class ToyObservation(Observation):
-    """What came back."""
-
-    echoed: str = ""
-    count: int = 0
-    blob: bytes | None = None
-    number: float = 0.0
-    extra: Any = None
-
-
-class ToyState(State):
-    """Episode id, number of steps, chosen difficulty."""
-
-    difficulty: str = "easy"
+from openenv.core.env_server import Environment, create_app
+from toy_peer_client import ToyAction, ToyObservation, ToyState
 
 
 class ToyEnvironment(Environment):
