@@ -123,6 +123,7 @@ def spawn(command: Sequence[str], *, environment: Mapping[str, str] | None = Non
         _wait_until_ready(server, port)
     except BaseException:
         server.stop()
+        server.log.unlink()
         raise
     return server
 

@@ -1,4 +1,4 @@
-"""A client in a process of its own, told by lines of JSON what to measure; and the loops that every client shares.
+"""A client in a process of its own, told by lines of JSON what to do; and the loops that every client shares.
 
 Only the standard library is imported: the same file serves clients of this framework and of the public package.
 """
@@ -61,11 +61,11 @@ async def lanes_per_second(call: Callable[[], Awaitable[object]], lanes: int, se
     return await steps_per_second([call] * lanes, seconds)
 
 
-def serve(measures: Mapping[str, Callable[..., float]]) -> None:
-    """Answer requests from standard input until it ends."""
+def serve(tasks: Mapping[str, Callable[..., Any]]) -> None:
+    """Do what is asked on standard input, until it ends; answer on standard output."""
     for line in sys.stdin:
         request = json.loads(line)
-        value = measures[request["measure"]](**request["arguments"])
+        value = tasks[request["task"]](**request["arguments"])
         print(json.dumps({"value": value}), flush=True)
 
 
@@ -77,20 +77,24 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=folder, text=True
         )
 
-    def measure(self, measure: str, **arguments: Any) -> float:
-        """Have something measured.
+    def ask(self, task: str, **arguments: Any) -> Any:
+        """Have something done and return its result.
 
         Raises:
             RuntimeError: the worker ended instead; its traceback is on standard error.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"measure": measure, "arguments": arguments}) + "\n")
+        self._process.stdin.write(json.dumps({"task": task, "arguments": arguments}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the client process ended during {measure}")
-        return float(json.loads(line)["value"])
+            raise RuntimeError(f"the client process ended during {task}")
+        return json.loads(line)["value"]
+
+    def measure(self, task: str, **arguments: Any) -> float:
+        """Have a number measured. Raises as :meth:`ask` does."""
+        return float(self.ask(task, **arguments))
 
     def stop(self) -> None:
         """End the process."""

@@ -19,7 +19,8 @@ def peer() -> Path:
     try:
         return peer_python()
     except PeerMissingError as error:
-        pytest.fail(str(error), pytrace=False)
+        missing = str(error)
+    pytest.fail(missing, pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 # Runs in the environment of the public openenv package only, where none of it is typed.
 # mypy: disable-error-code="import-not-found,import-untyped"
-"""Plays a scene with a client of the public package: ``peer_player.py KIND SCENE URL`` prints what happened as JSON.
+"""Plays scenes with clients of the public package and tells what happened; asked and answered as a worker.
 
 The same scene is played against its own server and against ours; the two printed texts have to be equal.
 """
 
 import asyncio
-import json
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +13,12 @@ from typing import Any
 from openenv.core import GenericEnvClient
 from toy_peer_client import ToyAction, ToyEnv
 
+from benchmarks.peer_echo import EchoAction, EchoEnv
+from benchmarks.worker import serve
+
 Happening = list[Any]
 Make = Callable[[], Any]
-
-
-def _action(client: Any, **fields: Any) -> Any:
-    typed = isinstance(getattr(client, "async_client", client), ToyEnv)
-    # A typed action that breaks its own rules is what a client of an older version would send.
-    return ToyAction.model_construct(**fields) if typed else fields
+Action = Callable[..., Any]
 
 
 def _told(value: Any) -> Any:
@@ -57,6 +53,14 @@ SCENES: dict[str, list[list[Any]]] = {
         ["step", {"text": "hi"}],
         ["state", {}],
     ],
+    "echo": [
+        ["reset", {"episode_id": "e1"}],
+        ["step", {"message": "hello"}],
+        ["step", {"message": ""}],
+        ["state", {}],
+        ["step", {"message": None}],
+        ["step", {"message": "é ☃"}],
+    ],
     "exception": [
         ["reset", {"difficulty": "boom"}],
         ["reset", {}],
@@ -67,32 +71,32 @@ SCENES: dict[str, list[list[Any]]] = {
 }
 
 
-def _play(make: Make, scene: list[list[Any]]) -> list[Happening]:
+def _call(client: Any, action: Action, verb: str, options: dict[str, Any]) -> Any:
+    if verb == "step":
+        return client.step(action(**options))
+    return client.reset(**options) if verb == "reset" else client.state()
+
+
+def _play(make: Make, action: Action, scene: list[list[Any]]) -> list[Happening]:
     told: list[Happening] = []
     with make() as client:
         for verb, options in scene:
             try:
-                told.append([verb, _told(_call(client, verb, options))])
+                told.append([verb, _told(_call(client, action, verb, options))])
             except Exception as error:  # noqa: BLE001  # whatever is raised is what is compared
                 told.append(_error(error))
     return told
 
 
-async def _play_async(make: Make, scene: list[list[Any]]) -> list[Happening]:
+async def _play_async(make: Make, action: Action, scene: list[list[Any]]) -> list[Happening]:
     told: list[Happening] = []
     async with make() as client:
         for verb, options in scene:
             try:
-                told.append([verb, _told(await _call(client, verb, options))])
+                told.append([verb, _told(await _call(client, action, verb, options))])
             except Exception as error:  # noqa: BLE001  # whatever is raised is what is compared
                 told.append(_error(error))
     return told
-
-
-def _call(client: Any, verb: str, options: dict[str, Any]) -> Any:
-    if verb == "step":
-        return client.step(_action(client, **options))
-    return client.reset(**options) if verb == "reset" else client.state()
 
 
 def _crowd(make: Make) -> list[Happening]:
@@ -119,26 +123,25 @@ def _crowd(make: Make) -> list[Happening]:
     return told
 
 
-KINDS: dict[str, Callable[[str], Make]] = {
-    "generic": lambda url: lambda: GenericEnvClient(base_url=url),
-    "generic_sync": lambda url: lambda: GenericEnvClient(base_url=url).sync(),
-    "typed_sync": lambda url: lambda: ToyEnv(base_url=url).sync(),
-    "generic_async": lambda url: lambda: GenericEnvClient(base_url=url),
-    "typed_async": lambda url: lambda: ToyEnv(base_url=url),
+# A typed action that breaks its own rules is what a client of an older version would send.
+KINDS: dict[str, tuple[Any, Action]] = {
+    "generic": (GenericEnvClient, dict),
+    "typed": (ToyEnv, ToyAction.model_construct),
+    "echo": (EchoEnv, EchoAction.model_construct),
 }
 
 
-def main(kind: str, scene: str, url: str) -> None:
-    """Play and print."""
-    make = KINDS[kind](url)
+def play(kind: str, manner: str, scene: str, url: str) -> list[Happening]:
+    """Play a scene; ``manner`` is ``plain``, ``sync`` or ``async``."""
+    client, action = KINDS[kind]
     if scene == "crowd":
-        told = _crowd(make)
-    elif kind.endswith("_async"):
-        told = asyncio.run(_play_async(make, SCENES[scene]))
-    else:
-        told = _play(make, SCENES[scene])
-    sys.stdout.write(json.dumps(told))
+        return _crowd(lambda: client(base_url=url))
+    if manner == "async":
+        return asyncio.run(_play_async(lambda: client(base_url=url), action, SCENES[scene]))
+    # Used without a running event loop the same class blocks; `.sync()` is the other way to say it.
+    make = (lambda: client(base_url=url)) if manner == "plain" else (lambda: client(base_url=url).sync())
+    return _play(make, action, SCENES[scene])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve({"play": play})
