@@ -86,7 +86,7 @@ def create_app(
     settings = _with_limits(settings or ServerSettings.from_environ(), max_concurrent_envs, concurrency_config)
     manager = SessionManager(env, _backend(env, settings), settings)
     types = ModelTypes(action_cls, observation_cls, state_cls, reset_observation_cls)
-    name: str = env_name or getattr(env, "__name__", "environment")
+    name = env_name or str(getattr(env, "__name__", "environment"))
     return _assemble(Gateway(name, env, types, manager, settings), mode or settings.mode)
 
 

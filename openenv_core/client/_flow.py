@@ -1,0 +1,386 @@
+"""What a client does, without doing it: each flow yields what it needs done and is sent what came of it.
+
+One flow, two drivers: :mod:`openenv_core.client.sync` performs the effects blocking, :mod:`openenv_core.client.aio`
+awaiting. Everything that is decided (open, resume, repeat, give up, lose) is decided here, once.
+"""
+
+import contextlib
+import random
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from openenv_core.errors import (
+    CallTimeoutError,
+    CapacityReachedError,
+    ConnectionFailedError,
+    EnvironmentFactoryError,
+    LossReason,
+    MessageTooLargeError,
+    OpenEnvError,
+    SessionLostError,
+)
+from openenv_core.settings import ClientSettings
+from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened, Position
+from openenv_core.wire.frames import HelloData
+
+__all__ = ["Connect", "ConnectionGoneError", "Drop", "Effect", "Flow", "Receive", "Send", "SessionFlow", "Sleep"]
+
+
+class Connect(NamedTuple):
+    """Open a socket. Answered with the :class:`Calls` of the protocol version that was agreed on."""
+
+
+class Send(NamedTuple):
+    """Send a message."""
+
+    message: bytes
+
+
+class Receive(NamedTuple):
+    """Wait for a message, at most ``limit_s`` seconds. Answered with it; ``TimeoutError`` when the time is over."""
+
+    limit_s: float
+
+
+class Sleep(NamedTuple):
+    """Wait."""
+
+    seconds: float
+
+
+class Drop(NamedTuple):
+    """Close the socket, without a word to the session's server side beyond the close itself."""
+
+
+Effect = Connect | Send | Receive | Sleep | Drop
+Flow = Generator[Effect, Any, Any]
+
+
+class ConnectionGoneError(Exception):
+    """The socket has ended under a flow.
+
+    Attributes:
+        code: its close code, where a close came.
+        reason: its close reason.
+    """
+
+    def __init__(self, code: int | None = None, reason: str = "") -> None:
+        super().__init__(f"close code {code}: {reason}" if code is not None else reason or "no close came")
+        self.code = code
+        self.reason = reason
+
+    def loss(self) -> SessionLostError:
+        """What it means for a session that cannot be resumed."""
+        reason: str = LossReason.DISCONNECTED
+        if self.code == 1012:
+            reason = LossReason.SHUTDOWN
+        elif self.reason in set(LossReason):
+            reason = self.reason
+        return SessionLostError(
+            f"the connection to the server is gone ({self}), and the session with it; call reset to start a new one",
+            reason=reason,
+        )
+
+
+def backoff(first_s: float = 0.05, longest_s: float = 2.0) -> Generator[float, None, None]:
+    """Waits that double, each cut at random by up to half so that many clients do not come back in step."""
+    jitter = random.Random()
+    wait_s = first_s
+    while True:
+        yield wait_s * jitter.uniform(0.5, 1.0)
+        wait_s = min(wait_s * 2, longest_s)
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request that is out: how to send it, and until when to wait."""
+
+    id: int
+    message: bytes
+    limit_s: float
+    setting: str
+
+
+class SessionFlow:
+    """One session of one client, over as many connections as it takes.
+
+    Args:
+        settings: the limits.
+        on_position: told the place in the server's queue.
+        clock: monotonic seconds.
+
+    Attributes:
+        hello: what the server said of itself; ``None`` with a server of protocol version 1.
+        lost: the error that ``step`` and ``state`` raise until the next ``reset``.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        *,
+        on_position: Callable[[int], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._on_position = on_position
+        self._clock = clock
+        self._calls: Calls | None = None
+        self._opened: Opened | None = None
+        self._last_id = 0
+        self._out: int | None = None
+        self._lost_unasked = False
+        self.hello: HelloData | None = None
+        self.lost: SessionLostError | None = None
+
+    @property
+    def session_id(self) -> str | None:
+        """The server's name for the session, while there is one."""
+        return self._opened.session if self._opened is not None else None
+
+    def connect(self) -> Flow:
+        """Open the connection and the session, unless they are open."""
+        yield from self._settle()
+        if self._opened is not None:
+            return
+        if self._calls is None:
+            self._calls = yield Connect()
+        yield from self._open()
+
+    def reset(self, options: Mapping[str, Any]) -> Flow:
+        """Start an episode, in a new session if the last one is lost."""
+        self.lost = None
+        deadline = self._clock() + self._settings.wait_for_capacity_s
+        waits = backoff(0.2)
+        while True:
+            try:
+                return (yield from self._reset_once(options))
+            except CapacityReachedError:
+                # A server of version 2 has let the request wait already; one of version 1 can only be asked again.
+                asked_again = self._is_ordered() and self._clock() < deadline
+                yield from self._forget()
+                if not asked_again:
+                    raise
+            yield Sleep(next(waits))
+
+    def _reset_once(self, options: Mapping[str, Any]) -> Flow:
+        yield from self.connect()
+        self._lost_unasked = False
+        try:
+            return (yield from self._call("reset", options, None))
+        except SessionLostError as error:
+            if error.reason in (LossReason.ENV_CRASHED, LossReason.STEP_DEADLINE) and not self._lost_unasked:
+                raise  # this reset itself brought the session down
+        # The session was gone before: nothing of it is wanted, and a new one takes its place.
+        self.lost = None
+        if self._is_ordered():
+            yield from self._forget()
+        yield from self.connect()
+        return (yield from self._call("reset", options, None))
+
+    def step(self, action: Any, timeout_s: float | None) -> Flow:
+        """Do one action."""
+        return self._in_episode("step", action, timeout_s)
+
+    def state(self) -> Flow:
+        """Ask for the state."""
+        return self._in_episode("state", None, None)
+
+    def _in_episode(self, verb: str, data: Any, timeout_s: float | None) -> Flow:
+        yield from self._settle()
+        if self.lost is not None:
+            raise SessionLostError(self.lost.message, **self.lost.details)
+        yield from self.connect()
+        return (yield from self._call(verb, data, timeout_s))
+
+    def close(self, *, wait: bool = True) -> Flow:
+        """End the session and the connection. Never connects, never fails.
+
+        Args:
+            wait: until the server has freed the slot, so that whoever opens the next session can count on it.
+        """
+        opened, calls = self._opened, self._calls
+        if opened is not None and self.lost is None:
+            self.lost = SessionLostError("the client has been closed; call reset to go on", reason=LossReason.CLOSED)
+        if opened is not None and calls is not None:
+            request_id = self._next_id()
+            try:
+                yield Send(calls.close(request_id, opened.session))
+                if wait and not calls.ordered:
+                    yield from self._await_answer(_Request(request_id, b"", 5.0, ""))
+            except (ConnectionGoneError, TimeoutError, OpenEnvError):
+                pass
+        yield from self._forget()
+
+    def _settle(self) -> Flow:
+        """If the last call was abandoned (a cancelled task, an interrupt), its answer must meet no other call."""
+        request_id, self._out = self._out, None
+        if request_id is None or self._calls is None:
+            return
+        if self._calls.ordered:
+            gone = ConnectionGoneError(reason="a call was given up, and its reply could not be told from the next")
+            self._lose(gone.loss())
+            yield from self._forget()
+            return
+        cancel = self._calls.cancel(request_id)
+        if cancel is not None:
+            with contextlib.suppress(ConnectionGoneError):  # the next request finds that out, too, and resumes
+                yield Send(cancel)
+
+    def _is_ordered(self) -> bool:
+        """Whether a session cannot outlive its connection; true as well while there is no connection to ask."""
+        return self._calls is None or self._calls.ordered
+
+    def _forget(self) -> Flow:
+        self._opened = None
+        if self._calls is not None:
+            self._calls = None
+            yield Drop()
+
+    def _next_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+    def _open(self) -> Flow:
+        assert self._calls is not None
+        request_id, wait_s = self._next_id(), self._settings.wait_for_capacity_s
+        message = self._calls.open(request_id, wait_s)
+        if message is None:
+            self._opened = Opened("", "")
+            return
+        request = _Request(request_id, message, wait_s + self._settings.message_timeout_s, "message_timeout_s")
+        try:
+            yield Send(message)
+            self._opened = yield from self._await_answer(request)
+        except CallTimeoutError:
+            yield from self._forget()  # without its connection, the server gives the request up
+            raise
+        except ConnectionGoneError as gone:
+            self._calls = None
+            yield Drop()
+            raise ConnectionFailedError(
+                f"the server closed the connection before a session was open ({gone})"
+            ) from gone
+
+    def _call(self, verb: str, data: Any, timeout_s: float | None) -> Flow:
+        assert self._calls is not None
+        assert self._opened is not None
+        request_id, session = self._next_id(), self._opened.session
+        if verb == "step":
+            message = self._calls.step(request_id, session, data, timeout_s)
+        elif verb == "reset":
+            message = self._calls.reset(request_id, session, data)
+        else:
+            message = self._calls.state(request_id, session)
+        self._check_size(message)
+        limit_s = self._settings.message_timeout_s
+        request = _Request(request_id, message, limit_s, "message_timeout_s")
+        if timeout_s is not None:
+            # The server ends the call at timeout_s; its answer needs a moment to arrive.
+            request.limit_s, request.setting = timeout_s + 5.0, "timeout_s"
+        self._out = request_id
+        try:
+            value = yield from self._exchange(request)
+        except SessionLostError as error:
+            self._lose(error)
+            if self._is_ordered():
+                yield from self._forget()
+            raise
+        except (CapacityReachedError, EnvironmentFactoryError):
+            yield from self._forget()  # version 1 refuses a session at its first request
+            raise
+        return value
+
+    def _check_size(self, message: bytes) -> None:
+        if self.hello is None:
+            return
+        limit = self.hello.limits.max_message_bytes
+        if len(message) > limit:
+            raise MessageTooLargeError(
+                f"this request has {len(message)} bytes and the server takes at most {limit}; nothing was sent",
+                size=len(message),
+                limit=limit,
+            )
+
+    def _exchange(self, request: _Request) -> Flow:
+        """Send a request and wait for its answer, on a new connection where the old one breaks."""
+        while True:
+            try:
+                yield Send(request.message)
+                return (yield from self._await_answer(request))
+            except ConnectionGoneError as gone:
+                yield from self._resume(gone, request)
+
+    def _await_answer(self, request: _Request) -> Flow:
+        deadline = self._clock() + request.limit_s
+        while True:
+            try:
+                message = yield Receive(deadline - self._clock())
+            except TimeoutError:
+                yield from self._time_out(request)
+            assert self._calls is not None
+            for event in self._calls.feed(message):
+                if isinstance(event, Answer) and event.id == request.id:
+                    self._out = None
+                    if event.error is not None:
+                        raise event.error
+                    return event.value
+                self._note(event)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, Greeting):
+            self.hello = event.hello
+        elif isinstance(event, Position):
+            if self._on_position is not None:
+                self._on_position(event.position)
+        elif isinstance(event, Loss) and event.session in (None, self.session_id):
+            self._lost_unasked = True
+            raise event.error
+
+    def _time_out(self, request: _Request) -> Flow:
+        yield from self._settle()
+        raise CallTimeoutError(
+            f"no answer within {request.limit_s:g} s. The call may still run at the server and its answer will be "
+            f"dropped; a larger {request.setting} waits longer",
+            limit_s=request.limit_s,
+        )
+
+    def _resume(self, gone: ConnectionGoneError, request: _Request) -> Flow:
+        """Get the session back on a new connection, or find it lost."""
+        calls, opened = self._calls, self._opened
+        self._calls = None
+        yield Drop()
+        if gone.code == 1009:
+            self._lose(gone.loss())
+            raise MessageTooLargeError(
+                f"the server refused a message of {len(request.message)} bytes as too large ({gone.reason})",
+                size=len(request.message),
+            )
+        if calls is None or not calls.resumable or opened is None:
+            raise gone.loss()
+        deadline = self._clock() + min(self._settings.reconnect_timeout_s, self._grace_s())
+        for wait_s in backoff():
+            try:
+                self._calls = yield Connect()
+                if not self._calls.resumable:
+                    raise gone.loss()
+                resume = _Request(self._next_id(), b"", self._settings.message_timeout_s, "message_timeout_s")
+                yield Send(self._calls.resume(resume.id, opened))
+                yield from self._await_answer(resume)
+            except (ConnectionFailedError, ConnectionGoneError) as error:
+                self._calls = None
+                yield Drop()
+                if self._clock() + wait_s >= deadline:
+                    raise gone.loss() from error
+            else:
+                return
+            yield Sleep(wait_s)
+
+    def _grace_s(self) -> float:
+        return self.hello.limits.resume_grace_s if self.hello is not None else self._settings.reconnect_timeout_s
+
+    def _lose(self, error: SessionLostError) -> None:
+        self.lost = error
+        self._opened = None
+        self._out = None

@@ -1,0 +1,173 @@
+"""The awaiting client."""
+
+import asyncio
+import contextlib
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from websockets.asyncio.client import ClientConnection
+from websockets.asyncio.client import connect as open_websocket
+from websockets.exceptions import ConnectionClosed, WebSocketException
+
+from openenv_core.client._base import ClientBase, connection_error, connector_arguments
+from openenv_core.client._flow import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
+from openenv_core.errors import MessageTooLargeError
+from openenv_core.types import StepResult
+from openenv_core.wire.calls import Calls
+
+__all__ = ["AsyncEnvClient"]
+
+ActionT = TypeVar("ActionT")
+ObservationT = TypeVar("ObservationT")
+StateT = TypeVar("StateT")
+
+
+class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
+    """One session with an environment on a server, for ``async`` code. The twin of
+    :class:`~openenv_core.client.sync.EnvClient`: the same names, the same arguments, the same errors.
+
+    Calls on one client are serialized. A client belongs to the event loop of its last call; in another loop it connects
+    anew, and goes on with its session where the server keeps sessions.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._arguments = args, kwargs
+        self._socket: ClientConnection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = asyncio.Lock()
+
+    __init__.__doc__ = ClientBase.__init__.__doc__
+
+    @classmethod
+    def of_types(cls, types: type[ClientBase], *args: Any, **kwargs: Any) -> Self:
+        """A client with the three types of another client class."""
+        made = type(
+            f"Async{types.__name__}",
+            (cls,),
+            {name: getattr(types, name) for name in ("action_type", "observation_type", "state_type")},
+        )
+        client: Self = made(*args, **kwargs)
+        return client
+
+    async def connect(self) -> Self:
+        """As :meth:`EnvClient.connect`."""
+        await self._run(self._flow.connect())
+        return self
+
+    async def disconnect(self) -> None:
+        """The same as :meth:`close`."""
+        await self.close()
+
+    async def reset(self, **options: Any) -> StepResult[ObservationT]:
+        """As :meth:`EnvClient.reset`."""
+        result: StepResult[ObservationT] = await self._run(self._flow.reset(options))
+        return result
+
+    async def step(self, action: ActionT, *, timeout_s: float | None = None) -> StepResult[ObservationT]:
+        """As :meth:`EnvClient.step`."""
+        result: StepResult[ObservationT] = await self._run(self._flow.step(self._typed_action(action), timeout_s))
+        return result
+
+    async def state(self) -> StateT:
+        """As :meth:`EnvClient.state`."""
+        state: StateT = await self._run(self._flow.state())
+        return state
+
+    async def close(self) -> None:
+        """As :meth:`EnvClient.close`."""
+        await self._run(self._flow.close(), starts_server=False)
+        await self._drop()
+        if self._owns_server:
+            await asyncio.to_thread(self._stop_server)
+
+    async def new_session(self) -> Self:
+        """As :meth:`EnvClient.new_session`."""
+        args, kwargs = self._arguments
+        return await type(self)(*args, **kwargs).connect()
+
+    async def __aenter__(self) -> Self:
+        return await self.connect()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _run(self, flow: Flow, *, starts_server: bool = True) -> Any:
+        if self._loop is not asyncio.get_running_loop():
+            self._move()
+        async with self._turn:
+            if starts_server and self._base_url is None:
+                await asyncio.to_thread(self._start_server)
+            try:
+                effect: Effect = flow.send(None)
+                while True:
+                    try:
+                        came = await self._perform(effect)
+                    except (ConnectionGoneError, OSError, RuntimeError) as error:
+                        effect = flow.throw(error)
+                    else:
+                        effect = flow.send(came)
+            except StopIteration as end:
+                return end.value
+
+    def _move(self) -> None:
+        """Another loop runs than at the last call: its socket cannot be used here, and may be dead with its loop."""
+        self._loop = asyncio.get_running_loop()
+        self._turn = asyncio.Lock()
+        stale, self._socket = self._socket, None
+        if stale is not None and stale.transport is not None:
+            with contextlib.suppress(RuntimeError):
+                stale.transport.abort()
+
+    async def _perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Connect):
+            return await self._connect()
+        if isinstance(effect, Drop):
+            return await self._drop()
+        if not isinstance(effect, Send | Receive):
+            return await asyncio.sleep(effect.seconds)
+        if self._socket is None:
+            raise ConnectionGoneError
+        try:
+            if isinstance(effect, Send):
+                return await self._socket.send(effect.message.decode())
+            async with asyncio.timeout(effect.limit_s):
+                return await self._socket.recv()
+        except ConnectionClosed as closed:
+            raise self._gone(closed) from None
+
+    async def _connect(self) -> Calls:
+        await self._drop()
+        try:
+            self._socket = await open_websocket(
+                self._url,
+                ping_interval=self._settings.websocket_ping_interval_s,
+                ping_timeout=self._settings.websocket_ping_timeout_s,
+                **connector_arguments(self._url, self._settings),
+            )
+        except (OSError, WebSocketException) as error:
+            raise connection_error(self._url, error) from error
+        return self._calls(self._socket.subprotocol)
+
+    def _gone(self, closed: ConnectionClosed) -> Exception:
+        sent, received = closed.sent, closed.rcvd
+        if received is None and sent is not None and sent.code == 1009:
+            limit = int(self._settings.max_message_size_mb * 2**20)
+            return MessageTooLargeError(
+                f"the server sent a message larger than this client accepts, {limit} bytes; raise max_message_size_mb "
+                f"({sent.reason})",
+                limit=limit,
+            )
+        if received is not None:
+            return ConnectionGoneError(received.code, received.reason)
+        return ConnectionGoneError(reason=sent.reason if sent is not None else "")
+
+    async def _drop(self) -> None:
+        found, self._socket = self._socket, None
+        if found is not None:
+            # The closing handshake is a courtesy: a peer that does not answer must not hold anybody up.
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(1.0):
+                    await found.close()

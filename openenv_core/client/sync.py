@@ -1,0 +1,211 @@
+"""The blocking client."""
+
+import contextlib
+import functools
+import threading
+import weakref
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect as open_websocket
+
+from openenv_core.client._base import ClientBase, connection_error, connector_arguments
+from openenv_core.client._flow import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send, SessionFlow
+from openenv_core.client._socket import BlockingSocket
+from openenv_core.errors import ConfigurationError
+from openenv_core.types import StepResult
+from openenv_core.wire.calls import Calls
+
+if TYPE_CHECKING:
+    from openenv_core.client.aio import AsyncEnvClient
+
+__all__ = ["EnvClient"]
+
+ActionT = TypeVar("ActionT")
+ObservationT = TypeVar("ObservationT")
+StateT = TypeVar("StateT")
+
+
+class _Driver:
+    """Performs what flows yield, blocking. Holds the socket, and nothing of the client: a finalizer may own it."""
+
+    def __init__(self) -> None:
+        self.socket: BlockingSocket | None = None
+        self.lock = threading.RLock()
+
+    def run(self, flow: Flow, client: "EnvClient[Any, Any, Any] | None" = None) -> Any:
+        """Run a flow to its end and return what it returns."""
+        try:
+            effect: Effect = flow.send(None)
+            while True:
+                try:
+                    came = self._perform(effect, client)
+                except (ConnectionGoneError, OSError, RuntimeError) as error:
+                    effect = flow.throw(error)
+                else:
+                    effect = flow.send(came)
+        except StopIteration as end:
+            return end.value
+
+    def _perform(self, effect: Effect, client: "EnvClient[Any, Any, Any] | None") -> Any:
+        if isinstance(effect, Connect):
+            assert client is not None
+            return self._connect(client)
+        if isinstance(effect, Drop):
+            return self.drop()
+        if isinstance(effect, Send | Receive):
+            if self.socket is None or self.socket.inherited:
+                raise ConnectionGoneError
+            if isinstance(effect, Send):
+                return self.socket.send(effect.message)
+            return self.socket.receive(effect.limit_s)
+        return threading.Event().wait(effect.seconds)
+
+    def _connect(self, client: "EnvClient[Any, Any, Any]") -> Calls:
+        self.drop()
+        url, settings = client._url, client._settings
+        make: Any = functools.partial(BlockingSocket, lock=self.lock)
+        try:
+            found: Any = open_websocket(url, create_connection=make, legacy=True, **connector_arguments(url, settings))
+        except (OSError, WebSocketException) as error:
+            raise connection_error(url, error) from error
+        self.socket = found
+        found.keep_alive(settings)
+        return client._calls(found.subprotocol)
+
+    def drop(self) -> None:
+        """Close the socket, if there is one."""
+        found, self.socket = self.socket, None
+        if found is not None:
+            found.close()
+
+
+def _farewell(driver: _Driver, flow: SessionFlow) -> None:
+    """The client is gone without a ``close()``: end its session all the same, without waiting for anything."""
+    if driver.socket is not None and driver.lock.acquire(blocking=False):
+        try:
+            with contextlib.suppress(Exception):
+                driver.run(flow.close(wait=False))
+            driver.drop()
+        finally:
+            driver.lock.release()
+
+
+class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
+    """One session with an environment on a server, for blocking code.
+
+    Works in plain code, in notebooks and inside a running event loop, from any thread; calls on one client are
+    serialized. A connection that breaks is mended where the server keeps sessions (protocol version 2): the call in
+    flight is neither lost nor run twice. What is lost is lost loudly: ``step`` and ``state`` raise ``SessionLostError``
+    until the next ``reset``, which opens a new session.
+
+    A typed client is a subclass with ``action_type``, ``observation_type`` and ``state_type``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._arguments = args, kwargs
+        self._driver = _Driver()
+        self._twin: AsyncEnvClient[ActionT, ObservationT, StateT] | None = None
+        weakref.finalize(self, _farewell, self._driver, self._flow)
+
+    __init__.__doc__ = ClientBase.__init__.__doc__
+
+    @classmethod
+    def aio(cls, *args: Any, **kwargs: Any) -> "AsyncEnvClient[ActionT, ObservationT, StateT]":
+        """The awaiting twin of this client, with the same types and arguments."""
+        from openenv_core.client.aio import AsyncEnvClient
+
+        return AsyncEnvClient.of_types(cls, *args, **kwargs)
+
+    def connect(self) -> Self:
+        """Open the connection and the session now, rather than at the first call.
+
+        Raises:
+            ConnectionFailedError: no connection could be made.
+            UnauthorizedError: the server wants a token, or another one.
+            CapacityReachedError: the server is full, and stayed so for ``wait_for_capacity_s``.
+        """
+        self._run(self._flow.connect())
+        return self
+
+    def disconnect(self) -> None:
+        """The same as :meth:`close`."""
+        self.close()
+
+    def reset(self, **options: Any) -> StepResult[ObservationT]:
+        """Start an episode, in a new session where the last one is lost.
+
+        Args:
+            **options: what the environment's ``reset`` takes; ``seed`` and ``episode_id`` with every environment.
+
+        Raises:
+            ValidationFailedError, UnknownResetOptionError: an option does not fit; the session lives.
+            OpenEnvError: as :meth:`connect` and :meth:`step`.
+        """
+        result: StepResult[ObservationT] = self._run(self._flow.reset(options))
+        return result
+
+    def step(self, action: ActionT, *, timeout_s: float | None = None) -> StepResult[ObservationT]:
+        """Do one action.
+
+        Args:
+            timeout_s: a limit for this step alone, which the server keeps, too.
+
+        Raises:
+            SessionLostError: the session is gone, and the episode with it; ``reset`` starts anew.
+            EpisodeNotStartedError, EpisodeOverError: nothing ran.
+            ValidationFailedError: the action does not fit its type.
+            EnvironmentFailedError: the environment's own code is at fault.
+            CallTimeoutError: no reply came within ``message_timeout_s``.
+        """
+        result: StepResult[ObservationT] = self._run(self._flow.step(self._typed_action(action), timeout_s))
+        return result
+
+    def state(self) -> StateT:
+        """What the environment tells of itself. Raises as :meth:`step` does."""
+        state: StateT = self._run(self._flow.state())
+        return state
+
+    def close(self) -> None:
+        """End the session and the connection. Never connects, never fails; may be called more than once."""
+        with self._driver.lock:
+            self._driver.run(self._flow.close(), self)
+            self._driver.drop()
+            self._stop_server()
+
+    def new_session(self) -> Self:
+        """Another client of the same class and arguments, connected."""
+        args, kwargs = self._arguments
+        return type(self)(*args, **kwargs).connect()
+
+    def sync(self) -> Self:
+        """This client: it is the blocking one."""
+        return self
+
+    def __enter__(self) -> Self:
+        return self.connect()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> "AsyncEnvClient[ActionT, ObservationT, StateT]":
+        if self.session_id is not None:
+            raise ConfigurationError("this client is in use already; make another one for async with")
+        args, kwargs = self._arguments
+        self._twin = type(self).aio(*args, **kwargs)
+        return await self._twin.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._twin is not None
+        await self._twin.__aexit__(kind, error, trace)
+
+    def _run(self, flow: Flow) -> Any:
+        with self._driver.lock:
+            self._start_server()
+            return self._driver.run(flow, self)
