@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -93,9 +93,9 @@ class ClientBase:
         action_type, observation_type, state_type: the models; ``dict`` passes plain values through.
     """
 
-    action_type: ClassVar[Any] = dict
-    observation_type: ClassVar[Any] = dict
-    state_type: ClassVar[Any] = dict
+    action_type: Any = dict
+    observation_type: Any = dict
+    state_type: Any = dict
 
     def __init__(
         self,

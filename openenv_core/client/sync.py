@@ -19,50 +19,58 @@ from openenv_core.wire.calls import Calls
 
 if TYPE_CHECKING:
     from openenv_core.client.aio import AsyncEnvClient
+    from openenv_core.client.batch import BatchClient
 
-__all__ = ["EnvClient"]
+__all__ = ["Driver", "EnvClient"]
 
 ActionT = TypeVar("ActionT")
 ObservationT = TypeVar("ObservationT")
 StateT = TypeVar("StateT")
 
 
-class _Driver:
+class Driver:
     """Performs what flows yield, blocking. Holds the socket, and nothing of the client: a finalizer may own it."""
 
     def __init__(self) -> None:
         self.socket: BlockingSocket | None = None
         self.lock = threading.RLock()
 
-    def run(self, flow: Flow, client: "EnvClient[Any, Any, Any] | None" = None) -> Any:
+    def run(self, flow: Flow, client: ClientBase | None = None) -> Any:
         """Run a flow to its end and return what it returns."""
         try:
             effect: Effect = flow.send(None)
             while True:
-                try:
-                    came = self._perform(effect, client)
-                except (ConnectionGoneError, OSError, RuntimeError) as error:
-                    effect = flow.throw(error)
-                else:
-                    effect = flow.send(came)
+                effect = self.advance(flow, effect, client)
         except StopIteration as end:
             return end.value
 
-    def _perform(self, effect: Effect, client: "EnvClient[Any, Any, Any] | None") -> Any:
+    def advance(self, flow: Flow, effect: Effect, client: ClientBase | None) -> Effect:
+        """Perform one effect and return the next. ``StopIteration`` carries the flow's value out."""
+        try:
+            came = self._perform(effect, client)
+        except (ConnectionGoneError, OSError, RuntimeError) as error:
+            return flow.throw(error)
+        return flow.send(came)
+
+    def _perform(self, effect: Effect, client: ClientBase | None) -> Any:
+        if isinstance(effect, Send | Receive):
+            found = self.live_socket()
+            return found.send(effect.message) if isinstance(effect, Send) else found.receive(effect.limit_s)
         if isinstance(effect, Connect):
             assert client is not None
-            return self._connect(client)
+            return self.connect(client)
         if isinstance(effect, Drop):
             return self.drop()
-        if isinstance(effect, Send | Receive):
-            if self.socket is None or self.socket.inherited:
-                raise ConnectionGoneError
-            if isinstance(effect, Send):
-                return self.socket.send(effect.message)
-            return self.socket.receive(effect.limit_s)
         return threading.Event().wait(effect.seconds)
 
-    def _connect(self, client: "EnvClient[Any, Any, Any]") -> Calls:
+    def live_socket(self) -> BlockingSocket:
+        """The socket. Raises ``ConnectionGoneError`` where there is none, or only one of the parent process."""
+        if self.socket is None or self.socket.inherited:
+            raise ConnectionGoneError
+        return self.socket
+
+    def connect(self, client: ClientBase) -> Calls:
+        """Open a socket as the client's arguments say, in place of the one before."""
         self.drop()
         url, settings = client._url, client._settings
         make: Any = functools.partial(BlockingSocket, lock=self.lock)
@@ -81,7 +89,7 @@ class _Driver:
             found.close()
 
 
-def _farewell(driver: _Driver, flow: SessionFlow) -> None:
+def _farewell(driver: Driver, flow: SessionFlow) -> None:
     """The client is gone without a ``close()``: end its session all the same, without waiting for anything."""
     if driver.socket is not None and driver.lock.acquire(blocking=False):
         try:
@@ -106,7 +114,7 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._arguments = args, kwargs
-        self._driver = _Driver()
+        self._driver = Driver()
         self._twin: AsyncEnvClient[ActionT, ObservationT, StateT] | None = None
         weakref.finalize(self, _farewell, self._driver, self._flow)
 
@@ -118,6 +126,14 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         from openenv_core.client.aio import AsyncEnvClient
 
         return AsyncEnvClient.of_types(cls, *args, **kwargs)
+
+    @classmethod
+    def batch(cls, base_url: str, sessions: int, **kwargs: Any) -> "BatchClient[ActionT, ObservationT, StateT]":
+        """Many sessions of this client's types, stepped together: a
+        :class:`~openenv_core.client.batch.BatchClient`."""
+        from openenv_core.client.batch import BatchClient
+
+        return BatchClient(base_url, sessions, types=cls, **kwargs)
 
     def connect(self) -> Self:
         """Open the connection and the session now, rather than at the first call.
