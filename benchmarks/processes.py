@@ -12,7 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["REPOSITORY", "PeerMissingError", "ServerProcess", "peer_python", "running", "source_path", "spawn"]
+__all__ = [
+    "REPOSITORY",
+    "PeerMissingError",
+    "ServerProcess",
+    "free_port",
+    "peer_python",
+    "running",
+    "source_path",
+    "spawn",
+]
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -66,6 +75,11 @@ class ServerProcess:
     log: Path
 
     @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.base_url.rpartition(":")[2])
+
+    @property
     def websocket_url(self) -> str:
         """The base URL with the scheme of WebSocket."""
         return "ws" + self.base_url.removeprefix("http")
@@ -97,17 +111,20 @@ class ServerProcess:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
 
 
-def spawn(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> ServerProcess:
+def spawn(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, port: int | None = None
+) -> ServerProcess:
     """Start a server and wait until ``GET /health`` answers.
 
     Args:
         command: the words of the command; ``{port}`` in a word stands for the chosen port.
         environment: variables on top of this process's own.
+        port: a port; default: a free one.
 
     Raises:
         RuntimeError: the process ended, or was not ready within 90 s; the message has the end of its log.
     """
-    port = _free_port()
+    port = free_port() if port is None else port
     descriptor, name = tempfile.mkstemp(prefix="openenv-server-", suffix=".log")
     with os.fdopen(descriptor, "wb") as output:
         process = subprocess.Popen(
@@ -139,7 +156,8 @@ def running(command: Sequence[str], *, environment: Mapping[str, str] | None = N
         server.log.unlink(missing_ok=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback interface on which nobody listens at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,0 +1,64 @@
+"""What our own clients do in a second."""
+
+import asyncio
+from functools import partial
+
+from benchmarks.worker import MESSAGE, lanes_per_second, median_time, rate, serve, steps_per_second
+from echo_env import EchoAction, EchoEnv
+from openenv_core.client import BatchClient
+
+__all__: list[str] = []
+
+_ACTION = EchoAction(message=MESSAGE)
+
+
+def sync_step(url: str, seconds: float) -> float:
+    """Median time of one step of a blocking client, in seconds."""
+    with EchoEnv(base_url=url) as env:
+        env.reset()
+        return median_time(lambda: env.step(_ACTION), seconds)
+
+
+def many_steps(url: str, sessions: int, seconds: float) -> float:
+    """Steps per second of ``sessions`` awaiting clients, each on its own socket."""
+
+    async def run() -> float:
+        clients = [EchoEnv.aio(base_url=url) for _ in range(sessions)]
+        await asyncio.gather(*(client.reset() for client in clients))
+        found = await steps_per_second([partial(client.step, _ACTION) for client in clients], seconds)
+        await asyncio.gather(*(client.close() for client in clients))
+        return found
+
+    return asyncio.run(run())
+
+
+def batch_steps(url: str, sessions: int, seconds: float) -> float:
+    """Steps per second of ``sessions`` sessions that are stepped together over one socket."""
+    with BatchClient(EchoEnv, base_url=url, sessions=sessions) as batch:
+        batch.reset()
+        actions = [_ACTION] * sessions
+        return sessions * rate(lambda: batch.step(actions), seconds)
+
+
+def open_one_by_one(url: str, seconds: float) -> float:
+    """Sessions opened, reset and closed per second by blocking clients, one after another."""
+
+    def session() -> None:
+        with EchoEnv(base_url=url) as env:
+            env.reset()
+
+    return rate(session, seconds)
+
+
+def open_many(url: str, lanes: int, seconds: float) -> float:
+    """Sessions opened, reset and closed per second by awaiting clients, ``lanes`` at a time."""
+
+    async def session() -> None:
+        async with EchoEnv.aio(base_url=url) as env:
+            await env.reset()
+
+    return asyncio.run(lanes_per_second(session, lanes, seconds))
+
+
+if __name__ == "__main__":
+    serve({measure.__name__: measure for measure in (sync_step, many_steps, batch_steps, open_one_by_one, open_many)})
