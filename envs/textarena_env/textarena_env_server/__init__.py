@@ -1,0 +1,44 @@
+"""Server of the TextArena environment."""
+
+from random import Random
+
+from openenv_core.environment import EnvironmentSpec
+from openenv_core.errors import ConfigurationError
+from textarena_env.models import TextArenaAction, TextArenaObservation
+from textarena_env_server.environment import InlineTextArenaEnvironment, TextArenaEnvironment
+from textarena_env_server.games import GameStatus, runnable_games
+from textarena_env_server.players import sample_move
+from textarena_env_server.settings import TextArenaSettings
+
+__all__ = ["GameStatus", "TextArenaEnvironment", "runnable_games", "spec"]
+
+_QUICK = ("Wordle", "GuessTheNumber", "Hangman", "Mastermind", "Minesweeper", "2048", "TowerOfHanoi")
+"""Games whose reset and step take microseconds."""
+
+
+def _environment_class() -> type[TextArenaEnvironment]:
+    """The class that fits the game which the environment variables choose."""
+    try:
+        env_id = TextArenaSettings.from_environ().env_id
+    except ConfigurationError:
+        # Listing what is installed must not fail over a variable; starting the server says what is wrong with it.
+        return TextArenaEnvironment
+    return InlineTextArenaEnvironment if env_id.partition("-")[0] in _QUICK else TextArenaEnvironment
+
+
+def _sample_action(observation: TextArenaObservation, random: Random) -> TextArenaAction:
+    return TextArenaAction(message=sample_move(observation, random))
+
+
+spec = EnvironmentSpec(
+    name="textarena_env",
+    factory=_environment_class(),
+    client="textarena_env:TextArenaEnv",
+    description="Text games for one player from TextArena: Wordle, Sudoku and others.",
+    demo="textarena_env_server.demo:play",
+    sample_action=_sample_action,
+    variants={
+        "wordle": {"TEXTARENA_ENV_ID": "Wordle-v0"},
+        "sudoku": {"TEXTARENA_ENV_ID": "Sudoku-v0"},
+    },
+)
