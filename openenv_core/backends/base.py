@@ -22,13 +22,9 @@ class EnvironmentHandle(ABC):
 
     traits: EnvironmentTraits
 
-    def calls_at_once(self, verb: str) -> bool:
-        """Whether :meth:`call_now` can run this method: it is a plain function that never blocks."""
-        return False
-
-    def call_now(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        """Run a method right here and return its value. Only after :meth:`calls_at_once` said yes."""
-        raise NotImplementedError
+    def immediate(self, verb: str) -> Callable[..., Any] | None:
+        """The method itself, where it can be called right here: a plain function that never blocks. Else ``None``."""
+        return None
 
     @abstractmethod
     async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:

@@ -19,24 +19,19 @@ class InlineHandle(EnvironmentHandle):
     def __init__(self, environment: Any) -> None:
         self.traits = traits_of(type(environment))
         self._environment = environment
-        self._methods: dict[str, Callable[..., Any]] = {}
         self._closed = False
 
-    def calls_at_once(self, verb: str) -> bool:
+    def immediate(self, verb: str) -> Callable[..., Any] | None:
         found = inspect.getattr_static(type(self._environment), verb, None)
-        return not inspect.iscoroutinefunction(found.fget if isinstance(found, property) else found)
-
-    def call_now(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        method = self._methods.get(verb)
-        if method is None:
-            value = getattr(self._environment, verb)
-            if not inspect.ismethod(value):
-                return value(*args, **kwargs) if callable(value) else value
-            method = self._methods[verb] = value
-        return method(*args, **kwargs)
+        if isinstance(found, property):
+            return None if inspect.iscoroutinefunction(found.fget) else lambda: getattr(self._environment, verb)
+        value = getattr(self._environment, verb, None)
+        return value if callable(value) and not inspect.iscoroutinefunction(found) else None
 
     async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
-        value = self.call_now(verb, *args, **kwargs)
+        value = getattr(self._environment, verb)
+        if callable(value):
+            value = value(*args, **kwargs)
         return await value if inspect.isawaitable(value) else value
 
     async def close(self) -> None:

@@ -112,8 +112,9 @@ class ThreadHandle(EnvironmentHandle):
         inner = self._inner
         if inner is None or self._finished:
             raise EnvironmentCrashedError("the environment's thread has been given up")
-        if inner.calls_at_once(verb):
-            return await self._worker.submit(lambda runner: inner.call_now(verb, *args, **kwargs))
+        method = inner.immediate(verb)
+        if method is not None:
+            return await self._worker.submit(lambda runner: method(*args, **kwargs))
         return await self._worker.submit(lambda runner: runner.run(inner.call(verb, *args, **kwargs)))
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from openenv_core.environment import class_of_factory, traits_of
 from openenv_core.errors import EnvironmentFailedError, OpenEnvError, UnsupportedOperationError
 from openenv_core.sessions.manager import SessionManager
-from openenv_core.sessions.session import Outcome, Session
+from openenv_core.sessions.session import Session
 from openenv_core.settings import ServerSettings
 from openenv_core.types import EnvironmentMetadata
 from openenv_core.wire.codec import ServerCodec
@@ -77,25 +77,23 @@ class Gateway:
         session: Session,
         verb: Verb,
         data: Any,
-        *,
-        observation: Callable[[Outcome], ReplyT],
-        state: Callable[[Any], ReplyT],
+        reply: Callable[[Any], ReplyT],
         timeout_s: float | None = None,
     ) -> ReplyT | Awaitable[ReplyT]:
         """Run one call. Returns the reply if it is there at once, otherwise something to await.
 
         Args:
             data: the typed action of a step; the options of a reset; nothing of a state.
-            observation, state: turn the result into the door's reply.
+            reply: turns the result into the door's reply: an ``Outcome`` of a step or a reset, or the state.
 
         Raises:
             OpenEnvError: any that :class:`~openenv_core.sessions.session.Session` raises.
         """
         if verb == "step":
-            return session.step(data, observation, timeout_s)
+            return session.step(data, reply, timeout_s)
         if verb == "reset":
-            return session.reset(data, observation, timeout_s)
-        return session.state(state, timeout_s)
+            return session.reset(data, reply, timeout_s)
+        return session.state(reply, timeout_s)
 
     def typed_error(self, error: Exception) -> OpenEnvError:
         """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only."""

@@ -169,14 +169,10 @@ class HttpDoor:
         return session
 
     async def _respond(self, session: Session, verb: Verb, data: Any, timeout_s: float | None = None) -> Response:
-        reply = self._gateway.call(
-            session,
-            verb,
-            data,
-            observation=lambda outcome: _observation_body(outcome, session),
-            state=lambda state: model_json(state, context=LEGACY),
-            timeout_s=timeout_s,
-        )
+        def write(result: Any) -> bytes:
+            return model_json(result, context=LEGACY) if verb == "state" else _observation_body(result, session)
+
+        reply = self._gateway.call(session, verb, data, write, timeout_s)
         body = reply if isinstance(reply, bytes) else await reply
         self._gateway.warn_if_large(body, verb)
         response = Response(body, media_type="application/json", headers={SESSION_HEADER: session.id})

@@ -108,7 +108,7 @@ class ConnectionV1:
                 return self._closing(session)
             if verb == "mcp":
                 raise ProtocolError("this environment offers no tools")
-            return self._gateway.call(session, verb, data, observation=self._observation, state=v1.encode_state)
+            return self._gateway.call(session, verb, data, v1.encode_state if verb == "state" else self._observation)
         except Exception as error:  # noqa: BLE001 - the boundary to the client: everything becomes an error reply
             return v1.encode_error(self._gateway.typed_error(error))
 

@@ -1,7 +1,6 @@
 """All sessions of a server: open, resume, reap, drain."""
 
 import asyncio
-import contextlib
 import hmac
 import logging
 import time
@@ -216,7 +215,7 @@ class SessionManager:
             self.spawn(self.close(session, reason))
 
     async def close(self, session: Session, reason: LossReason) -> None:
-        """End a session: mark it, tell its holder, let its call finish, close the environment, free the slot.
+        """End a session: mark it, let its call finish, close the environment, tell the holder, free the slot.
 
         Only the first call for a session does anything.
         """
@@ -227,12 +226,13 @@ class SessionManager:
         if len(self._reasons) > _REMEMBERED_ENDS:
             self._reasons.popitem(last=False)
         self.ended[reason] += 1
-        holder, session.holder = session.holder, None
-        if holder is not None:
-            holder.session_closed(session, reason)
         try:
             await session.finish(_CLOSE_LIMIT_S)
+            await asyncio.sleep(0)  # the answer of the call that was running goes out before the news of the end
         finally:
+            holder, session.holder = session.holder, None
+            if holder is not None:
+                holder.session_closed(session, reason)
             self._release(session.ticket)
 
     def close_soon(self, session: Session, reason: LossReason) -> None:
@@ -259,26 +259,29 @@ class SessionManager:
                 return await self._catalog.call(method, *arguments)
 
     async def drain(self, grace_s: float) -> None:
-        """Shut down: admit nobody, let running calls finish within ``grace_s``, end every session, stop the backend."""
+        """Shut down: admit nobody, let running calls finish within ``grace_s``, end every session, stop the backend.
+
+        Only the first call does anything.
+        """
+        if self.draining:
+            return
         self.draining = True
         for ticket in self.admission.close():
             admitted, _ = self._waiting[ticket]
             if not admitted.done():
                 admitted.set_exception(self._full())
-        ends = [self.close(session, LossReason.SHUTDOWN) for session in list(self.sessions.values())]
-        pending = [asyncio.ensure_future(end) for end in ends]
-        if pending:
-            _, late = await asyncio.wait(pending, timeout=grace_s)
+        ends = {asyncio.create_task(self.close(s, LossReason.SHUTDOWN)): s for s in list(self.sessions.values())}
+        if ends:
+            _, late = await asyncio.wait(ends, timeout=grace_s)
             for task in late:
+                ends[task].handle.abandon()
                 task.cancel()
-            for session in list(self.sessions.values()):
-                session.handle.abandon()
+            await asyncio.gather(*late, return_exceptions=True)
         if self._catalog is not None:
             await self._catalog.close()
         if self._reaper is not None:
             self._reaper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._reaper
+            await asyncio.gather(self._reaper, return_exceptions=True)
             await self._backend.stop()
 
     def _lost(self, session: Session, reason: LossReason) -> None:

@@ -110,7 +110,7 @@ class Session:
         self._turn = asyncio.Lock()
         self._running: asyncio.Task[Any] | None = None
         self._waiting = 0
-        self._steps_at_once = handle.calls_at_once(traits.step)
+        self._step_at_once = handle.immediate(traits.step)
 
     def step(
         self, action: Any, reply: Callable[[Outcome], ReplyT], timeout_s: float | None = None
@@ -125,13 +125,14 @@ class Session:
             EnvironmentFailedError, InvalidObservationError, InvalidRewardError: the environment is at fault.
             SessionLostError: the session is gone, maybe through this very call.
         """
-        if not self._steps_at_once or self._turn.locked():
+        step_at_once = self._step_at_once
+        if step_at_once is None or self._turn.locked():
             return self._in_turn(self._step_later(action, reply, timeout_s))
         self._check_alive()
         self.episode.check_step()
         self.lease.touch(self._clock())
         try:
-            observation = self.handle.call_now(self.handle.traits.step, action)
+            observation = step_at_once(action)
         except Exception as error:
             raise self._failure(error) from error
         self.steps_in_all += 1

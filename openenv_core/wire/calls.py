@@ -23,20 +23,14 @@ from openenv_core.wire.codec import ClientCodec, encode_frame, error_of
 from openenv_core.wire.frames import (
     PROTOCOL_VERSION,
     CancelFrame,
-    ClosedFrame,
     CloseFrame,
     ErrorFrame,
     HelloData,
     HelloFrame,
-    ObservationFrame,
     OpenData,
-    OpenedFrame,
     OpenFrame,
-    QueuedFrame,
     ResetFrame,
-    ResumedFrame,
     ServerFrame,
-    StateFrame,
     StateRequestFrame,
 )
 
@@ -167,21 +161,22 @@ class V2Calls(Calls):
 
 
 def _event(frame: ServerFrame) -> Event:
-    if isinstance(frame, ObservationFrame):
+    # By the discriminator, not by isinstance, which pydantic's metaclass makes slow.
+    if frame.type == "observation":
         return Answer(frame.id, _result(frame.data, frame.truncated))
-    if isinstance(frame, StateFrame):
+    if frame.type == "state":
         return Answer(frame.id, frame.data)
-    if isinstance(frame, ErrorFrame):
+    if frame.type == "error":
         return _failure(frame)
-    if isinstance(frame, OpenedFrame):
+    if frame.type == "opened":
         return Answer(frame.id, Opened(frame.session, frame.data.token))
-    if isinstance(frame, ResumedFrame):
+    if frame.type == "resumed":
         return Answer(frame.id, None)
-    if isinstance(frame, ClosedFrame):
+    if frame.type == "closed":
         if frame.id is not None:
             return Answer(frame.id, None)
         return Loss(frame.session, SessionLostError(frame.data.message, reason=frame.data.reason))
-    if isinstance(frame, QueuedFrame):
+    if frame.type == "queued":
         return Position(frame.id, frame.data.position)
     return _greeting(frame)
 

@@ -5,7 +5,7 @@ models of :mod:`openenv_core.wire.frames`.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -60,6 +60,7 @@ class BadFrame(NamedTuple):
     id: int | None
     session: str | None
     error: OpenEnvError
+    type: Literal["bad"] = "bad"
 
 
 def join_frames(frames: list[bytes]) -> bytes:

@@ -48,11 +48,13 @@ def model_json(model: Any, *, exclude: set[str] | None = None, context: str | No
     Raises:
         InvalidObservationError: a field has no JSON form; the message names it.
     """
-    if not isinstance(model, BaseModel):
+    # Not isinstance: pydantic's metaclass makes that several times as slow, and this runs for every step.
+    serializer = getattr(type(model), "__pydantic_serializer__", None)
+    if serializer is None:
         return _other_json(model, exclude)
     try:
-        serializer = type(model).__pydantic_serializer__
-        return serializer.to_json(model, exclude=exclude, context=context, fallback=_plain)
+        text: bytes = serializer.to_json(model, exclude=exclude, context=context, fallback=_plain)
+        return text
     except (PydanticSerializationError, TypeError, ValueError, RecursionError):
         return _careful_json(model, exclude, context)
 

@@ -21,17 +21,18 @@ class EchoEnvironment(Environment[EchoAction, EchoObservation, EchoState]):
     auto_start = True
 
     def __init__(self) -> None:
-        self._state = EchoState()
+        self._episode_id: str | None = None
+        self._steps = 0
 
     def reset(self, *, seed: int | None = None, episode_id: str | None = None) -> EchoObservation:
         """Start counting anew. ``seed`` chooses the greeting; there is nothing else to choose."""
-        self._state = EchoState(episode_id=episode_id)
+        self._episode_id, self._steps = episode_id, 0
         greeting = _GREETINGS[0] if seed is None else random.Random(seed).choice(_GREETINGS)
         return EchoObservation(echoed_message=greeting)
 
     def step(self, action: EchoAction) -> EchoObservation:
         """Say the message back."""
-        self._state.step_count += 1
+        self._steps += 1
         length = len(action.message)
         return EchoObservation(
             echoed_message=action.message, message_length=length, reward=round(length * REWARD_PER_CHARACTER, 10)
@@ -40,4 +41,4 @@ class EchoEnvironment(Environment[EchoAction, EchoObservation, EchoState]):
     @property
     def state(self) -> EchoState:
         """Episode id and number of steps."""
-        return self._state
+        return EchoState(episode_id=self._episode_id, step_count=self._steps)

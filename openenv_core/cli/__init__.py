@@ -1,0 +1,1 @@
+"""The ``openenv`` command. One file per command. Needs the ``cli`` extra."""

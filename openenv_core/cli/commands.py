@@ -1,0 +1,40 @@
+"""The commands, gathered. What a command needs is imported when it runs: ``openenv --help`` stays quick."""
+
+from typing import Annotated
+
+import typer
+
+from openenv_core import __version__
+from openenv_core.cli.demo import demo
+from openenv_core.cli.list import list_environments
+from openenv_core.cli.serve import serve
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="openenv",
+    help="Host reinforcement-learning environments for language-model agents, and look after them.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"openenv-core {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Host reinforcement-learning environments for language-model agents, and look after them."""
+
+
+app.command("serve")(serve)
+app.command("list")(list_environments)
+app.command("demo")(demo)

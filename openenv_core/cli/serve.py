@@ -1,0 +1,58 @@
+"""``openenv serve``: run a server."""
+
+import dataclasses
+import inspect
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from openenv_core.settings import ServerSettings
+
+__all__ = ["serve"]
+
+
+def _option(entry: "dataclasses.Field[Any]") -> inspect.Parameter:
+    """A command-line option for a setting; its environment variable counts where the option is not given."""
+    meta = entry.metadata
+    kind: Any = type(entry.default)
+    shown = entry.default if kind is not float else f"{entry.default:g}"
+    flag = "--" + entry.name.removesuffix("_s").replace("_", "-")
+    flags = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
+    help_text = f"{meta['meaning'].capitalize()}. Variable {meta['variable']}; default {shown}."
+    annotation = Annotated[
+        kind | None, typer.Option(flags, help=help_text, show_default=False, rich_help_panel="Limits")
+    ]
+    return inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def serve(
+    target: Annotated[str, typer.Argument(help="Name of an installed environment, module:object, or gym:ID.")],
+    host: Annotated[str, typer.Option(envvar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(envvar="PORT", help="Port to listen on; 0 picks a free one.")] = 8000,
+    log_level: Annotated[str, typer.Option(envvar="OPENENV_LOG_LEVEL", help="debug, info, warning or error.")] = "info",
+    **settings: Any,
+) -> None:
+    """Serve an environment until it is told to stop (Ctrl-C, SIGTERM); running calls may finish first.
+
+    The number of sessions is the environment's own default unless a setting gives it.
+    """
+    from openenv_core.cli.targets import resolve
+    from openenv_core.errors import ConfigurationError
+    from openenv_core.server.app import create_app_from_spec
+    from openenv_core.server.runner import run
+
+    found = resolve(target)
+    if found.url is not None:
+        raise ConfigurationError(f"{target} is the address of a server; serve takes an environment")
+    application = found.application
+    if found.spec is not None:
+        values = ServerSettings.from_environ(default_max_sessions=found.spec.max_sessions, **settings)
+        application = create_app_from_spec(found.spec, values)
+    sys.exit(run(application, host=host, port=port, log_level=log_level))
+
+
+_own = [p for p in inspect.signature(serve).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+_all = [*_own, *(_option(entry) for entry in dataclasses.fields(ServerSettings))]
+serve.__signature__ = inspect.Signature(_all)  # type: ignore[attr-defined]
+serve.__annotations__ = {parameter.name: parameter.annotation for parameter in _all}
