@@ -1,3 +1,80 @@
-"""OpenEnv Core: reinforcement-learning environments for language-model agents, behind WebSocket sessions."""
+"""OpenEnv Core: reinforcement-learning environments for language-model agents, behind WebSocket sessions.
+
+What an author and a user of an environment need is here. Importing it loads the blocking client alone: ``create_app``
+and its configuration load FastAPI at their first use, and the awaiting client loads asyncio.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "1.0.0.dev0"
+
+from openenv_core.client import BatchClient, EnvClient, GenericAction, GenericEnvClient
+from openenv_core.environment import Environment, EnvironmentSpec
+from openenv_core.errors import (
+    CallTimeoutError,
+    CapacityReachedError,
+    ConfigurationError,
+    ConnectionFailedError,
+    EnvironmentFailedError,
+    EpisodeNotStartedError,
+    EpisodeOverError,
+    LossReason,
+    OpenEnvError,
+    ProtocolError,
+    SessionLostError,
+    UnknownResetOptionError,
+    ValidationFailedError,
+)
+from openenv_core.settings import ServerSettings
+from openenv_core.types import Action, EnvironmentMetadata, Image, Observation, State, StepResult
+
+if TYPE_CHECKING:
+    from openenv_core.client import AsyncEnvClient
+    from openenv_core.server import ConcurrencyConfig, create_app, create_app_from_spec
+
+__all__ = [
+    "Action",
+    "AsyncEnvClient",
+    "BatchClient",
+    "CallTimeoutError",
+    "CapacityReachedError",
+    "ConcurrencyConfig",
+    "ConfigurationError",
+    "ConnectionFailedError",
+    "EnvClient",
+    "Environment",
+    "EnvironmentFailedError",
+    "EnvironmentMetadata",
+    "EnvironmentSpec",
+    "EpisodeNotStartedError",
+    "EpisodeOverError",
+    "GenericAction",
+    "GenericEnvClient",
+    "Image",
+    "LossReason",
+    "Observation",
+    "OpenEnvError",
+    "ProtocolError",
+    "ServerSettings",
+    "SessionLostError",
+    "State",
+    "StepResult",
+    "UnknownResetOptionError",
+    "ValidationFailedError",
+    "create_app",
+    "create_app_from_spec",
+]
+
+_LOADED_AT_FIRST_USE = {
+    "AsyncEnvClient": "openenv_core.client.aio",
+    "ConcurrencyConfig": "openenv_core.server",
+    "create_app": "openenv_core.server",
+    "create_app_from_spec": "openenv_core.server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_AT_FIRST_USE:
+        return getattr(importlib.import_module(_LOADED_AT_FIRST_USE[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -136,6 +136,8 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
             async with asyncio.timeout(effect.limit_s):
                 return await self._socket.recv()
         except ConnectionClosed as closed:
+            if isinstance(effect, Send):
+                return None  # the last that the server said may be left to be received, and tell why
             raise self._gone(closed) from None
 
     async def _connect(self) -> Calls:
