@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from benchmarks.worker import MESSAGE, lanes_per_second, median_time, rate, serve, steps_per_second
-from echo_env import EchoAction, EchoEnv
+from echo_env import EchoAction, EchoEnv, EchoObservation, EchoState
 from openenv_core.client import BatchClient
 
 __all__: list[str] = []
@@ -34,7 +34,7 @@ def many_steps(url: str, sessions: int, seconds: float) -> float:
 
 def batch_steps(url: str, sessions: int, seconds: float) -> float:
     """Steps per second of ``sessions`` sessions that are stepped together over one socket."""
-    with BatchClient(EchoEnv, base_url=url, sessions=sessions) as batch:
+    with BatchClient[EchoAction, EchoObservation, EchoState](url, sessions, types=EchoEnv) as batch:
         batch.reset()
         actions = [_ACTION] * sessions
         return sessions * rate(lambda: batch.step(actions), seconds)

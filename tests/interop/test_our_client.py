@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.processes import ServerProcess, free_port, running, spawn
 from echo_env import EchoAction, EchoEnv
-from openenv_core.client import AsyncEnvClient, EnvClient, GenericEnvClient
+from openenv_core.client import AsyncEnvClient, BatchClient, EnvClient, GenericEnvClient
 from openenv_core.errors import (
     CapacityReachedError,
     ConnectionFailedError,
@@ -181,6 +181,40 @@ def test_an_untyped_client(server: StartServer) -> None:
         with pytest.raises(EnvironmentFailedError, match="step exploded"):
             env.step({"text": "boom"})
         assert env.state()["step_count"] == 1
+
+
+def test_many_sessions_at_once(server: StartServer) -> None:
+    url = server("app").base_url
+    with BatchClient[ToyAction, ToyObservation, ToyState](url, 4, types=ToyEnv, wait_for_capacity_s=20) as batch:
+        greetings = [result.observation.echoed for result in batch.reset(seeds=[5, 6, None, 8])]
+        assert greetings == [f"ready seed={seed} difficulty=easy" for seed in (5, 6, None, 8)]
+
+        words = ["a", "boom", "c", "end"]
+        results: list[Any] = batch.step([ToyAction(text=word) for word in words], return_exceptions=True)
+        assert [type(result).__name__ for result in results] == [
+            "StepResult",
+            "EnvironmentFailedError",
+            "StepResult",
+            "StepResult",
+        ]
+        assert (results[0].observation.echoed, results[2].observation.echoed) == ("a", "c")
+        assert (results[3].reward, results[3].done) == (-1.5, True)
+
+        # A failed session and one that is over go on beside the others.
+        batch.reset(indices=[1, 3])
+        batch.send([ToyAction(text=word) for word in words[:1] * 4])
+        came: dict[int, Any] = {}
+        while len(came) < 4:
+            came.update(batch.recv(4 - len(came)))
+        assert [came[index].observation.count for index in range(4)] == [2, 1, 2, 1]
+        assert [state.step_count for state in batch.state()] == [2, 1, 2, 1]
+
+
+def test_a_batch_that_does_not_fit_says_so(server: StartServer) -> None:
+    batch = BatchClient[ToyAction, ToyObservation, ToyState](server("plain_app").base_url, 2, types=ToyEnv)
+    with pytest.raises(CapacityReachedError):
+        batch.reset()
+    batch.close()
 
 
 def test_the_echo_client_at_an_echo_server_of_the_public_package(peer_server: StartServer) -> None:
