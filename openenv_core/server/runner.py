@@ -1,6 +1,7 @@
 """Running an application under uvicorn, with the transport that suits it and an orderly end."""
 
 import asyncio
+import gc
 import logging
 import socket
 from typing import Any
@@ -70,6 +71,9 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
     address, bound_port = listener.getsockname()[:2]
     _log.info("listening on http://%s:%d", f"[{address}]" if family is socket.AF_INET6 else address, bound_port)
     server = Server(config)
+    # What start-up has built stays for good: the collector need not go through it again and again.
+    gc.collect()
+    gc.freeze()
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
     return 0 if server.started else 3

@@ -73,13 +73,16 @@ class Episode:
             InvalidRewardError: the reward is not a finite number.
         """
         self.step_count += 1
-        if self.phase is Phase.NEEDS_RESET:
-            self.phase = Phase.RUNNING
+        self.phase = Phase.RUNNING
         try:
-            done = observation.done
+            done, reward = observation.done, observation.reward
         except AttributeError:
             _check_observation(observation, "step")
             raise
+        if not done and self._max_steps is None and type(reward) is float and math.isfinite(reward):
+            if not getattr(observation, "truncated", False):
+                self.total_reward += reward  # nearly every step of nearly every environment ends here
+                return False
         if self._max_steps is not None and self.step_count >= self._max_steps and not done:
             observation.done = True
             if hasattr(observation, "truncated"):

@@ -128,7 +128,8 @@ class Session:
         step_at_once = self._step_at_once
         if step_at_once is None or self._turn.locked():
             return self._in_turn(self._step_later(action, reply, timeout_s))
-        self._check_alive()
+        if self.lease.reason is not None:
+            self._check_alive()
         self.episode.check_step()
         self.lease.touch(self._clock())
         try:

@@ -5,10 +5,10 @@ import random
 from echo_env.models import EchoAction, EchoObservation, EchoState
 from openenv_core.environment import Environment
 
-__all__ = ["REWARD_PER_CHARACTER", "EchoEnvironment"]
+__all__ = ["CHARACTERS_PER_REWARD", "EchoEnvironment"]
 
-REWARD_PER_CHARACTER = 0.1
-"""What TRL's echo example and the public package's template pay for each character."""
+CHARACTERS_PER_REWARD = 10
+"""0.1 for each character, as TRL's echo example and the public package's template pay; a quotient is rounded right."""
 
 _GREETINGS = ("Echo environment ready!", "Say something.", "I am listening.", "Your turn to speak.")
 
@@ -35,7 +35,7 @@ class EchoEnvironment(Environment[EchoAction, EchoObservation, EchoState]):
         self._steps += 1
         length = len(action.message)
         return EchoObservation(
-            echoed_message=action.message, message_length=length, reward=round(length * REWARD_PER_CHARACTER, 10)
+            echoed_message=action.message, message_length=length, reward=length / CHARACTERS_PER_REWARD
         )
 
     @property
