@@ -1,7 +1,9 @@
 """What a command is pointed at: an installed environment, a class, an application, a URL."""
 
 import importlib
+import os
 import re
+import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -56,7 +58,13 @@ def load_spec(name: str) -> EnvironmentSpec:
 
 
 def load_object(path: str) -> Any:
-    """The object that ``module:attribute`` names. Raises ``ConfigurationError`` where there is none."""
+    """The object that ``module:attribute`` names; modules of the working folder are found, too.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     module_name, _, attribute = path.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
