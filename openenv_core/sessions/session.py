@@ -69,7 +69,7 @@ class Session:
         on_lost: told when the session cannot go on; closes it.
 
     Attributes:
-        id, token: its name, and the secret that resumes it (192 random bits).
+        id, token: its name (128 random bits, since plain HTTP has no other proof), and the secret that resumes it (192).
         holder: who carries it; ``None`` while its client is away.
         credential: what its caller proved itself with.
         calls: the calls under way, by request id; for a client that comes back and asks again.
@@ -91,7 +91,7 @@ class Session:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         traits = handle.traits
-        self.id = secrets.token_hex(8)
+        self.id = secrets.token_hex(16)
         self.token = secrets.token_urlsafe(24)
         self.handle = handle
         self.ticket = ticket
