@@ -9,7 +9,7 @@ word per line, sorted by length and then by letters:
 - ``allowed.txt``: what counts as an English word: sizes up to 70 of the English, American and British lists. The sizes
   above hold a dictionary whose terms ask for more than a notice, so they are left out.
 - ``common.txt``: what a game may hide: sizes up to 20 in their base form (no plurals, no past tenses, no -ing), without
-  words that nobody should have to say.
+  words that nobody should have to say, and without those that a game shows anyhow.
 """
 
 import re
@@ -27,6 +27,17 @@ UNWANTED = re.compile(
     r"^(arse|ass|bigot|boob|crap|cum|dick|idiot|moron|negro|nude|prick|slave|tit|turd|wank)(s|es|ed|er|y|ming)?$)"
 )
 """Never hidden by a game; still allowed as a guess."""
+
+SPELLED = """
+apple arena avoid begin chose count delta enter error exact exist extra false field frame given grace green
+guess hello input known layer legal limit queue reset serve start state tempt token train valid whose wrong
+action active author chosen detail follow forbid format health letter member option permit player please prompt
+racket reason resume reward script second secret sender server signal square status submit yellow attempt
+bracket content correct current episode exactly healthy invalid message session success unknown version capacity
+category deadline document feedback position protocol remember truncate execution forbidden repetition
+description environment observation
+"""
+"""Words in the rules of Wordle and in what travels around it: a game that hid one would show it. Never hidden."""
 
 
 def read(folder: Path, sizes: tuple[int, ...], lists: tuple[str, ...]) -> set[str]:
@@ -63,10 +74,14 @@ def main(source: str, target: str) -> None:
     folder, out = Path(source), Path(target)
     allowed = {word for word in read(folder, ALLOWED_SIZES, LISTS) if len(word) in ALLOWED_LENGTHS}
     common = read(folder, COMMON_SIZES, ("english", "american"))
+    spelled = set(SPELLED.split())
     hidden = {
         word
         for word in common
-        if len(word) in COMMON_LENGTHS and not is_inflected(word, allowed) and not UNWANTED.search(word)
+        if len(word) in COMMON_LENGTHS
+        and word not in spelled
+        and not is_inflected(word, allowed)
+        and not UNWANTED.search(word)
     }
     write(out / "allowed.txt", allowed)
     write(out / "common.txt", hidden & allowed)

@@ -20,6 +20,9 @@ __all__ = ["InlineTextArenaEnvironment", "TextArenaEnvironment"]
 _SCORE_GAMES: Final = ("Blackjack", "Set")
 """Games that pay points and cannot be solved: ``success`` has no meaning in them."""
 
+_UNSOLVED: Final = ("No moves left", "Move limit reached")
+"""How 2048 and Slitherlink say that a game is lost, for which they may still pay 1.0."""
+
 
 class TextArenaEnvironment(Environment[TextArenaAction, TextArenaObservation, TextArenaState]):
     """A game of TextArena. What is not given is read from the environment variables (see :class:`TextArenaSettings`).
@@ -145,7 +148,7 @@ class TextArenaEnvironment(Environment[TextArenaAction, TextArenaObservation, Te
         state = transcript.state
         if not state.done or self._settings.num_players != 1:
             return None
-        if state.game_info[0]["invalid_move"]:
+        if state.game_info[0]["invalid_move"] or str(state.game_info[0].get("reason")).startswith(_UNSOLVED):
             return False
         return None if self._recipe.family in _SCORE_GAMES else reward >= 1.0
 

@@ -83,7 +83,7 @@ def read_move(family: str, message: str) -> Move:
             # The library deletes the tags of its senders from what it repeats, in this spelling.
             return Move(f"[{guess if move in _SENDERS else move}]", guess)
     # Python refuses to read numbers of thousands of digits; no game has any that long.
-    return Move(re.sub(r"\d{10,}", "999999999", said.strip()[-_LONGEST:]), None)
+    return Move(re.sub(r"\d{10,}", "999999999", said).strip()[-_LONGEST:], None)
 
 
 def without_reasoning(message: str) -> str:
