@@ -84,7 +84,7 @@ class BlockingSocket:
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._protocol.state is State.CONNECTING and self._protocol.handshake_exc is None:
             left = None if deadline is None else deadline - time.monotonic()
-            if (left is not None and left <= 0) or not self._read(left):
+            if left is not None and left <= 0:
                 raise TimeoutError("timed out while waiting for handshake response")
             self._read(left)
         if self._protocol.handshake_exc is not None:
