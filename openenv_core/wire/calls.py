@@ -5,6 +5,7 @@ ids: the one answer that comes belongs to the one request that is out, and after
 cannot be used any more.
 """
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
@@ -126,6 +127,12 @@ class Calls(ABC):
         """
 
 
+@functools.lru_cache(maxsize=64)
+def _codec_for(observation_type: Any, state_type: Any) -> ClientCodec:
+    """Building one costs milliseconds, and a trainer makes a client for every rollout."""
+    return ClientCodec(observation_type, state_type)
+
+
 class V2Calls(Calls):
     """Version 2."""
 
@@ -133,7 +140,7 @@ class V2Calls(Calls):
     ordered = False
 
     def __init__(self, observation_type: Any, state_type: Any) -> None:
-        self._codec = ClientCodec(observation_type, state_type)
+        self._codec = _codec_for(observation_type, state_type)
 
     def open(self, request_id: int, wait_s: float) -> bytes:
         return encode_frame(OpenFrame(id=request_id, data=OpenData(wait_s=wait_s)))
