@@ -1,0 +1,1 @@
+"""Tests. ``unit`` mirrors the framework's tree; the other folders play whole parts together."""

@@ -1,0 +1,1 @@
+"""The framework's modules, one test file each."""
