@@ -18,7 +18,15 @@ from openenv_core.errors import (
 )
 from openenv_core.types import Action, Observation, State
 
-__all__ = ["Environment", "EnvironmentSpec", "EnvironmentTraits", "ResetOptions", "traits_of"]
+__all__ = [
+    "Environment",
+    "EnvironmentSpec",
+    "EnvironmentTraits",
+    "Execution",
+    "ResetOptions",
+    "class_of_factory",
+    "traits_of",
+]
 
 ActionT = TypeVar("ActionT")
 ObservationT = TypeVar("ObservationT", bound=Observation)

@@ -15,7 +15,16 @@ from pydantic_core import CoreSchema, core_schema
 if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
-__all__ = ["Action", "EnvironmentMetadata", "Image", "Observation", "State", "StepResult", "WireModel"]
+__all__ = [
+    "Action",
+    "EnvironmentMetadata",
+    "Image",
+    "Observation",
+    "State",
+    "StepResult",
+    "WireModel",
+    "encode_bytes",
+]
 
 _DATA_URI = "data:;base64,"
 

@@ -25,7 +25,18 @@ from openenv_core.settings import ClientSettings
 from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened, Position
 from openenv_core.wire.frames import HelloData
 
-__all__ = ["Connect", "ConnectionGoneError", "Drop", "Effect", "Flow", "Receive", "Send", "SessionFlow", "Sleep"]
+__all__ = [
+    "Connect",
+    "ConnectionGoneError",
+    "Drop",
+    "Effect",
+    "Flow",
+    "Receive",
+    "Send",
+    "SessionFlow",
+    "Sleep",
+    "backoff",
+]
 
 
 class Connect(NamedTuple):

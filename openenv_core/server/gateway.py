@@ -21,7 +21,7 @@ from openenv_core.wire.codec import ServerCodec
 from openenv_core.wire.frames import PROTOCOL_VERSION, Capacity, HelloData, Limits
 from openenv_core.wire.openenv_v1 import RequestReader
 
-__all__ = ["Gateway", "ModelTypes"]
+__all__ = ["Gateway", "ModelTypes", "Verb"]
 
 ReplyT = TypeVar("ReplyT")
 Verb = Literal["reset", "step", "state"]
