@@ -56,7 +56,8 @@ def played(
     """An episode of sampled moves with some junk among them, and its moves."""
     choose = random.Random(seed)
     environment = TextArenaEnvironment(env_id, env_kwargs={})
-    seen, moves = [environment.reset(seed=seed)], []
+    seen = [environment.reset(seed=seed)]
+    moves: list[str] = []
     while not seen[-1].done and len(moves) < length:
         moves.append(choose.choice(kinds) if choose.random() < junk else sample_move(seen[-1], choose))
         seen.append(act(environment, moves[-1]))

@@ -1,6 +1,7 @@
 """TextArena over the wire: a real server, the typed client, and what other people's programs send and read."""
 
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from textarena_play import act, episode, hide, secret_of, wrong_words
 from websockets.sync.client import connect
 from websockets.sync.server import Server, ServerConnection, serve
 
-from benchmarks.processes import ServerProcess, running, source_path
+from benchmarks.processes import ServerProcess, peer_python, running, source_path
 from openenv_core.client import GenericEnvClient
 from openenv_core.errors import (
     EpisodeNotStartedError,
@@ -172,6 +173,40 @@ def test_many_sessions_side_by_side(server: ServerProcess) -> None:
     for word, client in zip(words, clients, strict=True):
         assert client.step(TextArenaAction(message=f"[{word}]")).reward == 1.0
         client.close()
+
+
+_PEER = """
+import json, sys
+from openenv.core import GenericEnvClient
+with GenericEnvClient(base_url=sys.argv[1]).sync() as client:
+    told = [client.reset(seed=4)]
+    told += [client.step({"message": message}) for message in ("[slate]", "[zzzzz]", sys.argv[2])]
+    print(json.dumps([[result.observation, result.reward, result.done] for result in told]))
+    print(json.dumps(client.state()))
+"""
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(120)
+def test_a_client_of_the_public_package_plays(server: ServerProcess) -> None:
+    word = secret(4)
+    told = subprocess.run(
+        [str(peer_python()), "-c", _PEER, server.base_url, f"[{word}]"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    ).stdout.splitlines()
+    results, state = json.loads(told[-2]), json.loads(told[-1])
+    local = TextArenaEnvironment("Wordle-v0", env_kwargs={})
+    for seen, (observation, reward, done) in zip(
+        episode(local, 4, ["[slate]", "[zzzzz]", f"[{word}]"]), results, strict=True
+    ):
+        assert (reward, done) == (seen.reward, seen.done)
+        # The fields that every observation has travel beside it in the public protocol, or not at all.
+        own = seen.model_dump_json(exclude={"reward", "done", "truncated", "success"})
+        assert observation == json.loads(own)
+    assert state.items() >= {"env_id": "Wordle-v0", "turn": 2, "step_count": 3, "raw_state": {}}.items()
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_observed_feedback_is_that_of_the_guess_also_when_it_is_the_last(wordle:
             assert signals["wordle.repetitions"] == 1.0
             assert signals == seen.metadata["reward_signals"]
         assert (seen.done, seen.truncated, seen.success) == (True, False, False)
+        assert seen.reward is not None
         assert seen.reward == pytest.approx((counts["G"] + counts["Y"] / 2) / 5)
         assert signals["wordle.correct"] == seen.reward
         assert secret in seen.info["reason"]
