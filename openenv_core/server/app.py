@@ -154,9 +154,10 @@ def _assemble(gateway: Gateway, mode: str) -> FastAPI:
     app = FastAPI(title="OpenEnv Environment HTTP API", version=_API_VERSION, lifespan=lifespan)
     app.state.gateway = gateway
     app.add_exception_handler(OpenEnvError, _on_error)
+    # First of the routes, which are tried in order: it is the one that thousands of sessions come through.
+    app.router.routes.insert(0, WebSocketRoute("/ws", WebSocketDoor(gateway)))
     app.include_router(HttpDoor(gateway, control=mode != "production").router)
     app.include_router(TaskDoor(gateway).router)
-    app.router.routes.append(WebSocketRoute("/ws", WebSocketDoor(gateway)))
     return app
 
 
