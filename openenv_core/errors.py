@@ -27,12 +27,13 @@ Every class is a ``RuntimeError``; the ones that stand for a timeout or a broken
 ``TimeoutError`` or ``ConnectionError``, so code written for the public OpenEnv client keeps catching them.
 """
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 __all__ = [
     "CallCancelledError",
@@ -59,6 +60,7 @@ __all__ = [
     "UnsupportedOperationError",
     "ValidationFailedError",
     "error_from_wire",
+    "jsonable",
     "jsonable_problems",
 ]
 
@@ -269,14 +271,32 @@ class ConcurrencyConfigurationError(ConfigurationError):
 
 
 def jsonable_problems(error: ValidationError) -> list[dict[str, Any]]:
-    """pydantic's list of problems in a form that always serializes: exceptions as text, odd inputs as their repr."""
-    problems: list[dict[str, Any]] = to_jsonable_python(
-        error.errors(),
-        fallback=lambda value: str(value) if isinstance(value, BaseException) else repr(value),
-        inf_nan_mode="strings",
-        bytes_mode="base64",
-    )
+    """pydantic's list of problems in a form that always serializes, as :func:`jsonable` makes it."""
+    problems: list[dict[str, Any]] = jsonable(error.errors())
     return problems
+
+
+def jsonable(value: Any) -> Any:
+    """Anything as values that strict JSON can hold: exceptions as text, odd objects as their repr, NaN and infinities
+    by name, characters that UTF-8 cannot carry by their escapes."""
+    try:
+        return _tidy(to_jsonable_python(value, fallback=_in_words, bytes_mode="base64"))
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return _tidy(repr(value))
+
+
+def _in_words(value: Any) -> str:
+    return str(value) if isinstance(value, BaseException) else repr(value)
+
+
+def _tidy(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {_tidy(key): _tidy(item) for key, item in value.items()}
+    return [_tidy(item) for item in value] if isinstance(value, list) else value
 
 
 def _walk(cls: type[OpenEnvError]) -> list[type[OpenEnvError]]:
@@ -293,7 +313,9 @@ def error_from_wire(code: str, message: str, details: Mapping[str, Any]) -> Open
     """The error that a code stands for; an unknown code, from a newer server, becomes a plain :class:`OpenEnvError`."""
     cls = _BY_CODE.get(code)
     if cls is None:
-        error = OpenEnvError(message, **details)
-        error.details.setdefault("code", code)
+        error = OpenEnvError(message)
+        error.details.update({"code": code, **details})
         return error
-    return cls(message, **details)
+    error = cls(message)
+    error.details.update(details)  # as they come: a name may be one that the constructor takes for itself
+    return error

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from openenv_core.errors import LossReason, OpenEnvError, ProtocolError, ValidationFailedError
+from openenv_core.errors import LossReason, OpenEnvError, ProtocolError, ValidationFailedError, jsonable
 from openenv_core.server.callers import caller_of
 from openenv_core.server.gateway import Gateway, Verb
 from openenv_core.sessions.episode import Phase
@@ -52,7 +52,7 @@ def error_response(error: OpenEnvError) -> JSONResponse:
     detail = error.details.get("errors", error.message) if isinstance(error, ValidationFailedError) else error.message
     body = {"detail": detail, "code": error.code, "message": error.message, "details": error.details}
     headers = {"Retry-After": "1"} if error.retryable else None
-    return JSONResponse(body, status_code=error.http_status, headers=headers)
+    return JSONResponse(jsonable(body), status_code=error.http_status, headers=headers)
 
 
 class HttpDoor:

@@ -17,6 +17,7 @@ from openenv_core.errors import (
     UnknownTypeError,
     ValidationFailedError,
     error_from_wire,
+    jsonable,
 )
 from openenv_core.wire.frames import (
     CancelFrame,
@@ -98,7 +99,8 @@ def encode_state(request_id: int, session: str, state: Any) -> bytes:
 
 def encode_error(request_id: int | None, session: str | None, error: OpenEnvError) -> bytes:
     """An :class:`ErrorFrame`."""
-    data = ErrorData(code=error.code, message=error.message, retryable=error.retryable, details=error.details)
+    message, details = jsonable(error.message), jsonable(error.details)  # the environment's own words may be in them
+    data = ErrorData(code=error.code, message=message, retryable=error.retryable, details=details)
     return encode_frame(ErrorFrame(id=request_id, session=session, data=data))
 
 

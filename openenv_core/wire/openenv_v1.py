@@ -19,6 +19,7 @@ from openenv_core.errors import (
     UnknownTypeError,
     ValidationFailedError,
     error_from_wire,
+    jsonable,
     jsonable_problems,
 )
 from openenv_core.wire.values import LEGACY, model_json
@@ -196,7 +197,7 @@ def encode_error(error: OpenEnvError) -> bytes:
     data: dict[str, Any] = {"message": error.message, "code": error.v1_code, **error.details}
     if error.code != error.v1_code:
         data["error"] = error.code
-    return to_json({"type": "error", "data": data}, fallback=str, inf_nan_mode="strings")
+    return to_json({"type": "error", "data": jsonable(data)})
 
 
 def encode_reset(options: dict[str, Any]) -> bytes:
