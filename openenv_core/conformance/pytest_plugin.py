@@ -1,0 +1,1 @@
+"""The pytest plugin: ``pytest --openenv-check TARGET``."""
