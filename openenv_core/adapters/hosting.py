@@ -1,5 +1,6 @@
 """Any Gymnasium environment as an environment that a server can host."""
 
+import copyreg
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +62,13 @@ class GymnasiumState(State):
     observation_space: dict[str, Any] = Field(default_factory=dict)
 
 
-class HostedEnvironment(Environment[Any, Any, GymnasiumState]):
+class _HostedType(type):
+    """The type of hosting classes: they are made as needed, so pickle cannot find them by name and makes them anew."""
+
+    recipe: tuple[Any, Execution, dict[str, Any]]
+
+
+class HostedEnvironment(Environment[Any, Any, GymnasiumState], metaclass=_HostedType):
     """A Gymnasium environment behind the verbs of this framework. :func:`environment_from_gymnasium` subclasses it.
 
     Gymnasium lets a step be terminated and truncated at once; the protocol here does not: such a step is terminated.
@@ -177,6 +184,7 @@ def environment_from_gymnasium(
     content = {
         "__doc__": f"Gymnasium's {name}.",
         "__module__": __name__,
+        "recipe": (environment, execution, make_kwargs),
         "execution": execution,
         "make": staticmethod(make),
         "models": _models(stem, action_space, observation_space),
@@ -189,6 +197,17 @@ def environment_from_gymnasium(
         },
     }
     return type(f"{stem}Environment", (HostedEnvironment,), content)
+
+
+def _from_recipe(environment: Any, execution: Execution, make_kwargs: dict[str, Any]) -> type[HostedEnvironment]:
+    return environment_from_gymnasium(environment, execution=execution, **make_kwargs)
+
+
+def _reduced(cls: Any) -> str | tuple[Any, ...]:
+    return (_from_recipe, cls.recipe) if "recipe" in vars(cls) else str(cls.__qualname__)
+
+
+copyreg.pickle(_HostedType, _reduced)
 
 
 def _models(stem: str, action_space: Any, observation_space: Any) -> tuple[Any, Any]:

@@ -1,75 +1,20 @@
 """A served environment as a gymnasium.Env: Gymnasium's own checker passes, and it equals the environment itself."""
 
-import random
 import warnings
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium
 import numpy
 import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
-from pydantic import BaseModel, Field
-from serving import PictureWorld, RichWorld, serving
-from test_hosting import make, spec_of
-from test_spaces import same
 
 from openenv_core.adapters.gymnasium import GymnasiumEnv, environment_from_gymnasium
 from openenv_core.client import EnvClient, GenericEnvClient
-from openenv_core.environment import Environment, EnvironmentSpec
 from openenv_core.errors import ConfigurationError, SessionLostError
 from openenv_core.types import Action, Observation, State
-
-
-class Move(Action):
-    """Bounded, so that a space can be made of it."""
-
-    direction: Literal["left", "stay", "right"]
-    note: str = ""
-
-
-class Corner(BaseModel):
-    x: int = Field(ge=-2, lt=3)
-    bright: bool
-
-
-class View(Observation):
-    position: int = Field(ge=0, le=20)
-    wind: float = Field(ge=-1, le=1)
-    trail: list[float] = Field(min_length=2, max_length=2)
-    corner: Corner
-
-
-class Walk(Environment[Move, View, State]):
-    """A walk in the wind, seeded as environments here are: without a seed every episode is another one."""
-
-    concurrency_safe = True
-
-    def __init__(self) -> None:
-        self._random = random.Random()
-        self._position = 10
-
-    def reset(self, *, seed: int | None = None, calm: bool = False) -> View:
-        self._random = random.Random(seed)
-        self._position = 10
-        return self._view(wind=0.0 if calm else None)
-
-    def step(self, action: Move) -> View:
-        self._position += {"left": -1, "stay": 0, "right": 1}[action.direction]
-        over = self._position in (0, 20)
-        return self._view(reward=None if action.direction == "stay" else 1, done=over, success=over or None)
-
-    def _view(self, wind: float | None = None, **more: Any) -> View:
-        wind = self._random.uniform(-1, 1) if wind is None else wind
-        corner = Corner(x=self._random.randrange(-2, 3), bright=self._random.random() < 0.5)
-        return View(position=self._position, wind=wind, trail=[wind, -wind], corner=corner, **more)
-
-
-WALK = EnvironmentSpec(name="walk", factory=Walk, client="test_gymnasium_env:WalkEnv")
-
-
-class WalkEnv(EnvClient[Move, View, State]):
-    action_type, observation_type, state_type = Move, View, State
+from tests.adapters.worlds import Move, PictureWorld, RichWorld, Walk, WalkEnv, make, same
+from tests.support.serving import serving
 
 
 def check(env: gymnasium.Env[Any, Any]) -> None:
@@ -86,8 +31,8 @@ def check(env: gymnasium.Env[Any, Any]) -> None:
     "world", ["CartPole-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1", RichWorld, PictureWorld], ids=str
 )
 def test_gymnasiums_checker_passes(world: Any) -> None:
-    with serving(spec_of(environment_from_gymnasium(world))) as url:
-        env = GymnasiumEnv(GenericEnvClient(base_url=url))
+    with serving(environment_from_gymnasium(world)) as server:
+        env = GymnasiumEnv(GenericEnvClient(base_url=server.base_url))
         direct = make(world)
         assert env.action_space == direct.action_space
         assert env.observation_space == direct.observation_space
@@ -99,8 +44,8 @@ def test_gymnasiums_checker_passes(world: Any) -> None:
 def test_trajectories_equal_the_environment_used_directly(world: Any) -> None:
     direct = make(world)
     space = direct.observation_space
-    with serving(spec_of(environment_from_gymnasium(world))) as url:
-        env = GymnasiumEnv(GenericEnvClient(base_url=url))
+    with serving(environment_from_gymnasium(world)) as server:
+        env = GymnasiumEnv(GenericEnvClient(base_url=server.base_url))
         for seed in (11, None, None, 12):
             (expected, info), (seen, told) = direct.reset(seed=seed), env.reset(seed=seed)
             assert same(space, expected, seen)
@@ -120,8 +65,8 @@ def test_trajectories_equal_the_environment_used_directly(world: Any) -> None:
 
 
 def test_pictures_and_texts_are_rendered() -> None:
-    with serving(spec_of(environment_from_gymnasium(PictureWorld, render_mode="rgb_array"))) as url:
-        env = GymnasiumEnv(GenericEnvClient(base_url=url))
+    with serving(environment_from_gymnasium(PictureWorld, render_mode="rgb_array")) as server:
+        env = GymnasiumEnv(GenericEnvClient(base_url=server.base_url))
         assert env.render_mode == "rgb_array"
         assert env.render() is None
         env.reset(seed=4)
@@ -130,16 +75,16 @@ def test_pictures_and_texts_are_rendered() -> None:
         assert numpy.array_equal(env.render(), direct.render())
         check(env)
         env.close()
-    with serving(spec_of(environment_from_gymnasium("FrozenLake-v1", render_mode="ansi"))) as url:
-        env = GymnasiumEnv(GenericEnvClient(base_url=url))
+    with serving(environment_from_gymnasium("FrozenLake-v1", render_mode="ansi")) as server:
+        env = GymnasiumEnv(GenericEnvClient(base_url=server.base_url))
         env.reset(seed=4)
         assert "FHFH" in env.render()
         env.close()
 
 
 def test_spaces_come_from_bounded_models() -> None:
-    with serving(WALK) as url:
-        env = GymnasiumEnv(WalkEnv(base_url=url))
+    with serving(Walk) as server:
+        env = GymnasiumEnv(WalkEnv(base_url=server.base_url))
         assert env.action_space == spaces.Discrete(3)
         assert isinstance(env.observation_space, spaces.Dict)
         assert env.observation_space["position"] == spaces.Discrete(21)
@@ -151,15 +96,15 @@ def test_spaces_come_from_bounded_models() -> None:
 
 
 def test_the_checker_passes_on_an_environment_of_ours() -> None:
-    with serving(WALK) as url:
-        env = GymnasiumEnv(WalkEnv(base_url=url))
+    with serving(Walk) as server:
+        env = GymnasiumEnv(WalkEnv(base_url=server.base_url))
         check(env)
         env.close()
 
 
 def test_resets_without_a_seed_continue_the_sequence_of_the_last_seed() -> None:
-    with serving(WALK) as url:
-        env = GymnasiumEnv(WalkEnv(base_url=url))
+    with serving(Walk) as server:
+        env = GymnasiumEnv(WalkEnv(base_url=server.base_url))
         rows = [[env.reset(seed=seed)[0]["wind"] for seed in (5, None, None)] for _ in range(2)]
         assert rows[0] == rows[1]
         assert len(set(map(float, rows[0]))) == 3
@@ -167,8 +112,8 @@ def test_resets_without_a_seed_continue_the_sequence_of_the_last_seed() -> None:
 
 
 def test_options_success_and_missing_rewards() -> None:
-    with serving(WALK) as url:
-        env = GymnasiumEnv(WalkEnv(base_url=url))
+    with serving(Walk) as server:
+        env = GymnasiumEnv(WalkEnv(base_url=server.base_url))
         observation, info = env.reset(options={"calm": True})
         assert observation["wind"] == 0.0
         assert info == {}
@@ -181,9 +126,9 @@ def test_options_success_and_missing_rewards() -> None:
 
 
 def test_given_spaces_and_functions_are_used() -> None:
-    with serving(WALK) as url:
+    with serving(Walk) as server:
         env = GymnasiumEnv(
-            GenericEnvClient(base_url=url),
+            GenericEnvClient(base_url=server.base_url),
             action_space=spaces.Discrete(2),
             observation_space=spaces.Box(0, 20, (1,), numpy.float32),
             to_action=lambda action: {"direction": ("left", "right")[action]},
@@ -196,8 +141,8 @@ def test_given_spaces_and_functions_are_used() -> None:
 
 
 def test_a_lost_session_is_an_error_and_no_reward() -> None:
-    with serving(WALK) as url:
-        env = GymnasiumEnv(WalkEnv(base_url=url, reconnect_timeout_s=0.2, connect_timeout_s=1))
+    with serving(Walk) as server:
+        env = GymnasiumEnv(WalkEnv(base_url=server.base_url, reconnect_timeout_s=0.2, connect_timeout_s=1))
         env.reset(seed=1)
     with pytest.raises(SessionLostError):
         env.step(0)

@@ -8,26 +8,26 @@ import numpy
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
-from serving import serving
-from test_gymnasium_env import WALK, WalkEnv
 
-from openenv_core.adapters.gymnasium import GymnasiumVectorEnv, spec_from_gymnasium
+from openenv_core.adapters.gymnasium import GymnasiumVectorEnv, environment_from_gymnasium
 from openenv_core.client import BatchClient
 from openenv_core.errors import ConfigurationError
+from tests.adapters.worlds import Walk, WalkEnv
+from tests.support.serving import serving
 
 _SESSIONS = 3
 
 
 @pytest.fixture(scope="module")
 def lake() -> Iterator[str]:
-    with serving(spec_from_gymnasium("FrozenLake-v1", max_episode_steps=9)) as url:
-        yield url
+    with serving(environment_from_gymnasium("FrozenLake-v1", max_episode_steps=9)) as server:
+        yield server.base_url
 
 
 @pytest.fixture(scope="module")
 def cart() -> Iterator[str]:
-    with serving(spec_from_gymnasium("CartPole-v1")) as url:
-        yield url
+    with serving(environment_from_gymnasium("CartPole-v1")) as server:
+        yield server.base_url
 
 
 def batch(url: str) -> BatchClient[Any, Any, Any]:
@@ -157,7 +157,7 @@ def test_an_environment_of_ours_is_seeded_on_after_each_end() -> None:
         ours.close()
         return winds
 
-    with serving(WALK) as url:
-        winds = play(url)
-        assert winds == play(url)
+    with serving(Walk) as server:
+        winds = play(server.base_url)
+        assert winds == play(server.base_url)
     assert len({wind for row in winds for wind in row}) > 70

@@ -1,5 +1,6 @@
 """Gymnasium environments hosted as ours: trajectories equal those of the same environment used directly."""
 
+import pickle
 import random
 from typing import Any
 
@@ -8,26 +9,18 @@ import numpy
 import pytest
 from gymnasium import spaces
 from pydantic import ValidationError
-from serving import PictureWorld, RichWorld, serving
-from test_spaces import same
 
 from openenv_core.adapters.gymnasium import environment_from_gymnasium, spec_from_gymnasium
 from openenv_core.adapters.hosting import GymnasiumState, HostedEnvironment, play
 from openenv_core.adapters.spaces import sample_from_plain
 from openenv_core.client import EnvClient, GenericEnvClient
-from openenv_core.environment import EnvironmentSpec, traits_of
+from openenv_core.environment import traits_of
 from openenv_core.errors import ConfigurationError, EpisodeNotStartedError, EpisodeOverError, ValidationFailedError
 from openenv_core.types import Image
+from tests.adapters.worlds import PictureWorld, RichWorld, make, same
+from tests.support.serving import serving
 
 WORLDS: list[Any] = ["CartPole-v1", "FrozenLake-v1", "Taxi-v4", "Blackjack-v1", RichWorld, PictureWorld]
-
-
-def make(world: Any) -> gymnasium.Env[Any, Any]:
-    return gymnasium.make(world, disable_env_checker=True) if isinstance(world, str) else world()
-
-
-def spec_of(hosted: type[HostedEnvironment]) -> EnvironmentSpec:
-    return EnvironmentSpec(name="hosted", factory=hosted, client="openenv_core.client:GenericEnvClient")
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=str)
@@ -139,11 +132,18 @@ def test_the_traits_that_a_server_reads() -> None:
     assert hosted.state_type() is GymnasiumState
 
 
+def test_a_hosting_class_can_be_sent_to_another_process() -> None:
+    again = pickle.loads(pickle.dumps(environment_from_gymnasium("FrozenLake-v1", execution="process", map_name="8x8")))
+    assert (again.execution, again.description["observation_space"]["n"]) == ("process", 64)
+    assert again().reset(seed=1).observation == 0
+    assert pickle.loads(pickle.dumps(HostedEnvironment)) is HostedEnvironment
+
+
 def test_a_specification_serves_a_registered_environment() -> None:
     spec = spec_from_gymnasium("CartPole-v1")
     assert spec.sample_action is not None
     direct, chooser = gymnasium.make("CartPole-v1"), random.Random(1)
-    with serving(spec) as url, GenericEnvClient(base_url=url) as client:
+    with serving(spec.factory) as server, GenericEnvClient(base_url=server.base_url) as client:
         with pytest.raises(EpisodeNotStartedError):
             client.step({"action": 0})
         expected, _ = direct.reset(seed=5)
@@ -163,7 +163,10 @@ def test_a_specification_serves_a_registered_environment() -> None:
 
 
 def test_the_demonstration_plays_one_episode() -> None:
-    with serving(spec_from_gymnasium("FrozenLake-v1")) as url, GenericEnvClient(base_url=url) as client:
+    with (
+        serving(environment_from_gymnasium("FrozenLake-v1")) as server,
+        GenericEnvClient(base_url=server.base_url) as client,
+    ):
         results = list(play(client))
     assert len(results) > 1
     assert [result.done for result in results] == [False] * (len(results) - 1) + [True]
@@ -180,7 +183,7 @@ def test_a_typed_client_reads_every_kind_of_space() -> None:
         )
 
     direct, space = RichWorld(), RichWorld().observation_space
-    with serving(spec_of(hosted)) as url, Client(base_url=url) as client:
+    with serving(hosted) as server, Client(base_url=server.base_url) as client:
         for seed in (3, 4):
             expected, _ = direct.reset(seed=seed)
             result = client.reset(seed=seed)

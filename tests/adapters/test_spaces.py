@@ -9,11 +9,11 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError, create_model
-from serving import RichWorld
 
 from openenv_core.adapters.spaces import SpaceType, describe_space, sample_from_plain, space_from_description
 from openenv_core.errors import ConfigurationError
 from openenv_core.types import Action, Image, Observation
+from tests.adapters.worlds import RichWorld, same
 
 Space = spaces.Space[Any]
 
@@ -61,16 +61,6 @@ def through_json(space: Space, sample: Any, base: type[Any], *, exact: bool) -> 
     again: Any = model.model_validate_json(made.model_dump_json())
     assert again == made
     return sample_from_plain(space, again.value)
-
-
-def same(space: Space, first: Any, second: Any) -> bool:
-    if isinstance(space, spaces.Dict):
-        return all(same(part, first[key], second[key]) for key, part in space.spaces.items())
-    if isinstance(space, spaces.Tuple):
-        return all(same(part, *pair) for part, *pair in zip(space.spaces, first, second, strict=True))
-    if isinstance(first, numpy.ndarray):
-        return first.dtype == second.dtype and numpy.array_equal(first, second)
-    return bool(first == second)
 
 
 @pytest.mark.parametrize("space", EXAMPLES, ids=str)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openspiel_play import NAMED, act
 
 from openenv_core.errors import ConfigurationError, ValidationFailedError
 from openspiel_env_server import OpenSpielEnvironment, spec
 from openspiel_env_server.games import _BOUNDS, BOUNDED_GAMES
 from openspiel_env_server.settings import OpenSpielSettings
+from tests.envs.openspiel_play import NAMED, act
 
 
 class TestChoices:

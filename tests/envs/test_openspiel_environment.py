@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from openspiel_play import NAMED, act, along, play, replay, state_of
 from pydantic import ValidationError
 
+from benchmarks.processes import REPOSITORY, source_path
 from openenv_core.errors import EpisodeNotStartedError, EpisodeOverError, ValidationFailedError
 from openspiel_env import OpenSpielAction, OpenSpielObservation
 from openspiel_env_server import OpenSpielEnvironment
 from openspiel_env_server.demo import move_under_the_ball
+from tests.envs.openspiel_play import NAMED, act, along, play, replay, state_of
 
 
 class TestCatch:
@@ -96,7 +97,9 @@ class TestNamedGames:
         with ThreadPoolExecutor(8) as pool:
             assert list(pool.map(again, plans)) == expected
         program = (
-            "import json, sys; from test_openspiel_environment import *\n"
+            "import json, sys\n"
+            "from openspiel_env_server import OpenSpielEnvironment\n"
+            "from tests.envs.openspiel_play import replay\n"
             "name, plans = json.load(sys.stdin)\n"
             "print(json.dumps([replay(OpenSpielEnvironment(), *plan, game_name=name) for plan in plans]))"
         )
@@ -107,7 +110,8 @@ class TestNamedGames:
             text=True,
             check=True,
             timeout=60,
-            env={"PYTHONPATH": ":".join([__file__.rpartition("/")[0], *filter(None, sys.path)])},
+            cwd=REPOSITORY,
+            env={"PYTHONPATH": source_path()},
         )
         assert json.loads(output.stdout) == expected
 

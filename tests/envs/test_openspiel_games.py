@@ -5,13 +5,13 @@ from typing import Any
 
 import pyspiel  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import pytest
-from openspiel_play import act, along, play, replay, state_of
 
 from openenv_core.errors import ValidationFailedError
 from openspiel_env import OpenSpielAction, OpenSpielObservation
 from openspiel_env.models import OpponentPolicy
 from openspiel_env_server import OpenSpielEnvironment
 from openspiel_env_server.settings import OpenSpielSettings
+from tests.envs.openspiel_play import act, along, play, replay, state_of
 
 
 class TestGames:

@@ -7,12 +7,15 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import pytest
-from openspiel_play import NAMED, act, play
+from gymnasium import spaces
+from gymnasium.utils.env_checker import check_env
 from websockets.sync.client import connect
 from websockets.sync.server import Server, ServerConnection, serve
 
 from benchmarks.processes import ServerProcess, running, source_path
+from openenv_core.adapters.gymnasium import GymnasiumEnv
 from openenv_core.client import GenericEnvClient
 from openenv_core.errors import (
     EpisodeNotStartedError,
@@ -23,6 +26,7 @@ from openenv_core.errors import (
 from openspiel_env import OpenSpielAction, OpenSpielEnv, OpenSpielObservation
 from openspiel_env_server import OpenSpielEnvironment
 from openspiel_env_server import demo as demonstration
+from tests.envs.openspiel_play import NAMED, act, play
 
 _COMMAND = (sys.executable, "-m", "uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "warning")
 _APP = "openspiel_env_server.app:app"
@@ -136,6 +140,23 @@ def test_the_demonstration_catches_the_ball(env: OpenSpielEnv) -> None:
     results = list(demonstration.play(env))
     assert len(results) == 10
     assert (results[-1].reward, results[-1].observation.success) == (1.0, True)
+
+
+def test_catch_as_a_gymnasium_environment(server: ServerProcess) -> None:
+    catch = GymnasiumEnv(
+        OpenSpielEnv(base_url=server.base_url),
+        action_space=spaces.Discrete(3),
+        observation_space=spaces.Box(0, 1, (50,), numpy.float32),
+        to_action=lambda action: OpenSpielAction(action_id=int(action)),
+        from_observation=lambda observation: numpy.array(observation.info_state, numpy.float32),
+    )
+    check_env(catch, skip_render_check=True)
+    board, _ = catch.reset(seed=5)
+    assert board.sum() == 2
+    steps = [catch.step(1) for _ in range(9)]
+    assert [terminated for _, _, terminated, _, _ in steps] == [False] * 8 + [True]
+    assert steps[-1][1] == (1.0 if steps[-1][4]["is_success"] else -1.0)
+    catch.close()
 
 
 def test_a_trainers_catch_example_call_for_call(server: ServerProcess) -> None:

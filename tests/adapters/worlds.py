@@ -1,42 +1,18 @@
-"""A server in a thread of this process, and Gymnasium environments made by hand to be hosted by one."""
+"""Worlds for the tests of the bridge to Gymnasium: Gymnasium environments made by hand, and one of ours."""
 
-import contextlib
-import threading
-import time
-from collections.abc import Iterator
-from typing import Any
+import random
+from typing import Any, Literal
 
 import gymnasium
 import numpy
-import uvicorn
 from gymnasium import spaces
+from pydantic import BaseModel, Field
 
-from openenv_core.environment import EnvironmentSpec
-from openenv_core.server import create_app_from_spec
+from openenv_core.client import EnvClient
+from openenv_core.environment import Environment
+from openenv_core.types import Action, Observation, State
 
-__all__ = ["PictureWorld", "RichWorld", "serving"]
-
-_LIMIT_S = 20.0
-
-
-@contextlib.contextmanager
-def serving(spec: EnvironmentSpec) -> Iterator[str]:
-    """The base URL of a server of this environment, for the length of a ``with`` block."""
-    config = uvicorn.Config(create_app_from_spec(spec), host="127.0.0.1", port=0, log_level="warning", lifespan="on")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + _LIMIT_S
-    while not server.started:
-        assert thread.is_alive(), "the server ended"
-        assert time.monotonic() < deadline, "the server did not start"
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(_LIMIT_S)
-        assert not thread.is_alive(), "the server did not end"
+__all__ = ["Move", "PictureWorld", "RichWorld", "View", "Walk", "WalkEnv", "make", "same"]
 
 
 def _every_kind() -> spaces.Dict:
@@ -106,3 +82,73 @@ class PictureWorld(gymnasium.Env[Any, Any]):
 
     def render(self) -> Any:
         return numpy.full((4, 5, 3), self._buffer[0, 0], numpy.uint8)
+
+
+class Move(Action):
+    """Bounded, so that a space can be made of it."""
+
+    direction: Literal["left", "stay", "right"]
+    note: str = ""
+
+
+class Corner(BaseModel):
+    """A part of a view."""
+
+    x: int = Field(ge=-2, lt=3)
+    bright: bool
+
+
+class View(Observation):
+    """Bounded as well."""
+
+    position: int = Field(ge=0, le=20)
+    wind: float = Field(ge=-1, le=1)
+    trail: list[float] = Field(min_length=2, max_length=2)
+    corner: Corner
+
+
+class Walk(Environment[Move, View, State]):
+    """A walk in the wind, seeded as environments here are: without a seed every episode is another one."""
+
+    concurrency_safe = True
+
+    def __init__(self) -> None:
+        self._random = random.Random()
+        self._position = 10
+
+    def reset(self, *, seed: int | None = None, calm: bool = False) -> View:
+        self._random = random.Random(seed)
+        self._position = 10
+        return self._view(wind=0.0 if calm else None)
+
+    def step(self, action: Move) -> View:
+        self._position += {"left": -1, "stay": 0, "right": 1}[action.direction]
+        over = self._position in (0, 20)
+        return self._view(reward=None if action.direction == "stay" else 1, done=over, success=over or None)
+
+    def _view(self, wind: float | None = None, **more: Any) -> View:
+        wind = self._random.uniform(-1, 1) if wind is None else wind
+        corner = Corner(x=self._random.randrange(-2, 3), bright=self._random.random() < 0.5)
+        return View(position=self._position, wind=wind, trail=[wind, -wind], corner=corner, **more)
+
+
+class WalkEnv(EnvClient[Move, View, State]):
+    """A walk on a server."""
+
+    action_type, observation_type, state_type = Move, View, State
+
+
+def make(world: Any) -> gymnasium.Env[Any, Any]:
+    """A world by its registered name, or of its class."""
+    return gymnasium.make(world, disable_env_checker=True) if isinstance(world, str) else world()
+
+
+def same(space: spaces.Space[Any], first: Any, second: Any) -> bool:
+    """Whether two samples of a space are equal, the types of arrays included."""
+    if isinstance(space, spaces.Dict):
+        return all(same(part, first[key], second[key]) for key, part in space.spaces.items())
+    if isinstance(space, spaces.Tuple):
+        return all(same(part, *pair) for part, *pair in zip(space.spaces, first, second, strict=True))
+    if isinstance(first, numpy.ndarray):
+        return first.dtype == second.dtype and numpy.array_equal(first, second)
+    return bool(first == second)
