@@ -70,6 +70,7 @@ class WireModel(BaseModel):
     """A model that crosses the wire. Unknown fields are refused by name; an assignment is validated.
 
     A ``bytes`` field travels as its text where it is valid UTF-8, and as a ``data:;base64,…`` string where it is not.
+    A model inside another one needs this base, too, for its ``bytes`` to come back as they were.
     """
 
     model_config = ConfigDict(
