@@ -1,0 +1,98 @@
+"""What a command is pointed at: an installed environment, a class, an application, a URL."""
+
+import importlib
+import os
+import re
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from openenv_core.environment import Environment, EnvironmentSpec
+from openenv_core.errors import ConfigurationError
+
+__all__ = ["Target", "installed", "load_object", "load_spec", "resolve"]
+
+_GROUP = "openenv.environments"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a target's text stands for; exactly one of the three is set.
+
+    Attributes:
+        url: the address of a running server.
+        spec: an environment that can be served here.
+        application: a ready ASGI application.
+    """
+
+    url: str | None = None
+    spec: EnvironmentSpec | None = None
+    application: Any = None
+
+
+def installed() -> dict[str, EntryPoint]:
+    """The installed environments by name, sorted."""
+    return {entry.name: entry for entry in sorted(entry_points(group=_GROUP), key=lambda entry: entry.name)}
+
+
+def load_spec(name: str) -> EnvironmentSpec:
+    """The installed environment of that name.
+
+    Raises:
+        ConfigurationError: there is none, or it does not load; the message names those that are there.
+    """
+    found = installed()
+    if name not in found:
+        close = get_close_matches(name, found, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"installed are: {', '.join(found) or 'none'}"
+        raise ConfigurationError(f"no environment {name!r} is installed; {hint}")
+    try:
+        spec = found[name].load()
+    except ImportError as error:
+        raise ConfigurationError(f"environment {name!r} is installed but does not import: {error}") from error
+    if not isinstance(spec, EnvironmentSpec):
+        raise ConfigurationError(f"entry point {name!r} is a {type(spec).__name__}, not an EnvironmentSpec")
+    return spec
+
+
+def load_object(path: str) -> Any:
+    """The object that ``module:attribute`` names; modules of the working folder are found, too.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    module_name, _, attribute = path.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"{path!r} cannot be loaded: {error}") from error
+    return found
+
+
+def resolve(target: str) -> Target:
+    """What ``target`` means: an address, ``gym:ID``, ``module:object``, or the name of an installed environment.
+
+    Raises:
+        ConfigurationError: nothing of that name is there, or it is not an environment.
+    """
+    if "://" in target or re.fullmatch(r"[\w.\-]+:\d+/?", target):
+        return Target(url=target)
+    if target.startswith("gym:"):
+        adapter = load_object("openenv_core.adapters.gymnasium:spec_from_gymnasium")
+        return Target(spec=adapter(target.removeprefix("gym:")))
+    if ":" not in target:
+        return Target(spec=load_spec(target))
+    found = load_object(target)
+    if isinstance(found, EnvironmentSpec):
+        return Target(spec=found)
+    if isinstance(found, type) and issubclass(found, Environment):
+        return Target(spec=EnvironmentSpec(name=found.__name__, factory=found, client=""))
+    if callable(found) and not isinstance(found, type):
+        return Target(application=found)
+    raise ConfigurationError(f"{target!r} is a {type(found).__name__}: not an environment, a spec or an application")
