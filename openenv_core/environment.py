@@ -118,8 +118,8 @@ class ResetOptions:
     """
 
     _COMMON: ClassVar[dict[str, Any]] = {
-        "seed": (int | None, Field(default=None, ge=0)),
-        "episode_id": (str | None, Field(default=None, max_length=255)),
+        "seed": (int | None, Field(default=None, ge=0, alias="seed")),
+        "episode_id": (str | None, Field(default=None, max_length=255, alias="episode_id")),
     }
 
     def __init__(self, method: Callable[..., Any], *, lenient: bool) -> None:
@@ -130,14 +130,17 @@ class ResetOptions:
         self._lenient = lenient
         hints = _hints(method)
         own: dict[str, Any] = {
-            p.name: (hints.get(p.name, Any), Field(default=... if p.default is p.empty else p.default))
+            p.name: (hints.get(p.name, Any), Field(default=... if p.default is p.empty else p.default, alias=p.name))
             for p in by_name
             if p.name not in self._COMMON
         }
         extra: Literal["allow", "ignore", "forbid"] = "allow" if self.takes_any else "ignore" if lenient else "forbid"
-        config = ConfigDict(extra=extra, arbitrary_types_allowed=True, protected_namespaces=())
-        definitions: dict[str, Any] = {**self._COMMON, **own}
-        self.model: type[BaseModel] = create_model("ResetOptions", __config__=config, **definitions)
+        config = ConfigDict(extra=extra, arbitrary_types_allowed=True)
+        # Under names of our own: an option may be called like something that every pydantic model has.
+        self._fields = {name: f"option_{number}" for number, name in enumerate([*self._COMMON, *own])}
+        definitions: dict[str, Any] = {self._fields[name]: entry for name, entry in {**self._COMMON, **own}.items()}
+        self._model: type[BaseModel] = create_model("ResetOptions", __config__=config, **definitions)
+        self._has_required = any(info.is_required() for info in self._model.model_fields.values())
 
     @property
     def known(self) -> list[str]:
@@ -151,16 +154,16 @@ class ResetOptions:
             UnknownResetOptionError: an option that this ``reset`` does not have.
             ValidationFailedError: a value that does not fit its annotation.
         """
-        if not options:
-            missing = [name for name, info in self.model.model_fields.items() if info.is_required()]
-            if not missing:
-                return {}
+        if not options and not self._has_required:
+            return {}
         try:
-            checked = self.model.model_validate(options)
+            checked = self._model.model_validate(options)
         except ValidationError as error:
             raise self._refusal(error) from None
-        passed = self.names | (set(options) if self.takes_any else set())
-        return {name: getattr(checked, name) for name in options if name in passed}
+        known = {name: getattr(checked, field) for name, field in self._fields.items() if name in options}
+        if self.takes_any:
+            return {**known, **(checked.model_extra or {})}
+        return {name: value for name, value in known.items() if name in self.names}
 
     def _refusal(self, error: ValidationError) -> ValidationFailedError:
         problems = jsonable_problems(error)

@@ -27,7 +27,7 @@ class EnvironmentHandle(ABC):
         return None
 
     @abstractmethod
-    async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+    async def call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         """Run a method, or read an attribute, where the environment lives.
 
         Raises:

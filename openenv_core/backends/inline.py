@@ -28,7 +28,7 @@ class InlineHandle(EnvironmentHandle):
         value = getattr(self._environment, verb, None)
         return value if callable(value) and not inspect.iscoroutinefunction(found) else None
 
-    async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+    async def call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         value = getattr(self._environment, verb)
         if callable(value):
             value = value(*args, **kwargs)

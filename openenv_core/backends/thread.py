@@ -108,7 +108,7 @@ class ThreadHandle(EnvironmentHandle):
             self._worker.submit(lambda runner: runner.run(inner.close()))
         self._worker.stop()
 
-    async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+    async def call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         inner = self._inner
         if inner is None or self._finished:
             raise EnvironmentCrashedError("the environment's thread has been given up")
