@@ -13,12 +13,12 @@ MAX_SESSIONS = 1024
 
 _UVICORN = ["-m", "uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "warning"]
 
-# What `openenv serve` sets: the one transport that ours and the bare application stand on.
+# What `openenv serve` sets, for the bare application: the transport that ours stands on.
 _SERVE_TRANSPORT = ["--ws", "websockets-sansio", "--loop", "uvloop", "--http", "httptools"]
 _NO_DEFLATE = ["--ws-per-message-deflate", "false"]
 
 SERVERS: Mapping[str, list[str]] = {
-    "ours": [sys.executable, *_UVICORN, *_SERVE_TRANSPORT, *_NO_DEFLATE, "echo_env_server.app:app"],
+    "ours": [sys.executable, "-m", "openenv_core.cli", "serve", "echo_env_server:spec", "--port", "{port}"],
     "peer": [*_UVICORN, "benchmarks.peer_echo_server:app"],
     "bare": [sys.executable, *_UVICORN, *_SERVE_TRANSPORT, *_NO_DEFLATE, "benchmarks.bare_server:app"],
     "bare, uvicorn's defaults": [sys.executable, *_UVICORN, "benchmarks.bare_server:app"],

@@ -114,6 +114,8 @@ def _opening(field: Field) -> Iterator[Row]:
     yield Row("open + reset + close, blocking clients, one by one", "1/s", single, at_least=3)
     many = interleaved(field.own({"ours": "open_many", "peer": "open_many"}, lanes=_LANES), repeats)
     yield Row(f"open + reset + close, async clients, {_LANES} at a time", "1/s", many, at_least=3)
+    batch = interleaved(field.own({"ours": "open_batch", "peer": "open_many"}, lanes=_MANY), repeats)
+    yield Row(f"open + reset + close, BatchClient; peer's clients, {_MANY} at a time", "1/s", batch, at_least=3)
     raw = interleaved(field.raw(raw_client.open_many, *SERVERS, lanes=_LANES), repeats)
     yield Row(f"open + reset + close, raw client, {_LANES} at a time", "1/s", raw)
 

@@ -4,8 +4,7 @@ import asyncio
 from functools import partial
 
 from benchmarks.worker import MESSAGE, lanes_per_second, median_time, rate, serve, steps_per_second
-from echo_env import EchoAction, EchoEnv, EchoObservation, EchoState
-from openenv_core.client import BatchClient
+from echo_env import EchoAction, EchoEnv
 
 __all__: list[str] = []
 
@@ -34,7 +33,7 @@ def many_steps(url: str, sessions: int, seconds: float) -> float:
 
 def batch_steps(url: str, sessions: int, seconds: float) -> float:
     """Steps per second of ``sessions`` sessions that are stepped together over one socket."""
-    with BatchClient[EchoAction, EchoObservation, EchoState](url, sessions, types=EchoEnv) as batch:
+    with EchoEnv.batch(url, sessions) as batch:
         batch.reset()
         actions = [_ACTION] * sessions
         return sessions * rate(lambda: batch.step(actions), seconds)
@@ -60,5 +59,16 @@ def open_many(url: str, lanes: int, seconds: float) -> float:
     return asyncio.run(lanes_per_second(session, lanes, seconds))
 
 
+def open_batch(url: str, lanes: int, seconds: float) -> float:
+    """Sessions opened, reset and closed per second, ``lanes`` together on one socket."""
+
+    def sessions() -> None:
+        with EchoEnv.batch(url, lanes) as batch:
+            batch.reset()
+
+    return lanes * rate(sessions, seconds)
+
+
 if __name__ == "__main__":
-    serve({measure.__name__: measure for measure in (sync_step, many_steps, batch_steps, open_one_by_one, open_many)})
+    measures = (sync_step, many_steps, batch_steps, open_one_by_one, open_many, open_batch)
+    serve({measure.__name__: measure for measure in measures})

@@ -60,6 +60,8 @@ SCENES: dict[str, list[list[Any]]] = {
         ["state", {}],
         ["step", {"message": None}],
         ["step", {"message": "é ☃"}],
+        ["reset", {"unknown": 1}],
+        ["state", {}],
     ],
     "exception": [
         ["reset", {"difficulty": "boom"}],

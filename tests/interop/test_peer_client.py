@@ -93,3 +93,7 @@ def test_the_echo_server_serves_a_client_of_the_public_package(
     )
     assert told[3] == ["state", {"episode_id": "e1", "step_count": 2}]
     assert told[4] == ["error", ["RuntimeError"], "Server error: Invalid message (code: VALIDATION_ERROR)"]
+    # Our own environments refuse what they do not know; the public package drops it, and a misspelt seed with it.
+    unknown = "reset has no option 'unknown'; it knows episode_id, seed"
+    assert told[6] == ["error", ["RuntimeError"], f"Server error: {unknown} (code: VALIDATION_ERROR)"]
+    assert told[7] == ["state", {"episode_id": "e1", "step_count": 3}]
