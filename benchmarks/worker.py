@@ -98,8 +98,9 @@ class Worker:
 
     def stop(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
         try:
             self._process.wait(15)
         except subprocess.TimeoutExpired:
