@@ -4,12 +4,20 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from openenv_core.client._base import ClientBase
-from openenv_core.client._flow import ConnectionGoneError, Effect, Flow, Receive, backoff
+from openenv_core.client._effects import ConnectionGoneError, Effect, Flow, Receive, backoff
 from openenv_core.client.sync import Driver, EnvClient
-from openenv_core.errors import CallTimeoutError, ConnectionFailedError, LossReason, OpenEnvError, SessionLostError
+from openenv_core.errors import (
+    CallTimeoutError,
+    ConnectionFailedError,
+    LossReason,
+    MessageTooLargeError,
+    OpenEnvError,
+    SessionLostError,
+)
 from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened
 from openenv_core.wire.codec import join_frames
 from openenv_core.wire.frames import HelloData
@@ -20,6 +28,9 @@ Verb = Literal["reset", "step", "state"]
 
 _FRAMES_PER_MESSAGE = 32
 """Requests go out in messages of so many frames: the server works on the first while the rest is written."""
+
+_LAST_WORD_S = 5.0
+"""After a connection has been mended, so much time is left at least to hear the answers of the calls that were out."""
 
 
 class Request(NamedTuple):
@@ -52,16 +63,27 @@ class Carrier(ABC):
         """End all sessions. Never fails."""
 
 
+@dataclass(slots=True)
 class _Slot:
-    """One session of the batch."""
+    """One session of the batch: what holds it, or why it is gone; and the id of its call that is out."""
 
-    __slots__ = ("lost", "message", "opened", "request_id")
+    opened: Opened | None = None
+    lost: SessionLostError | None = None
+    request_id: int = 0
 
-    def __init__(self) -> None:
-        self.opened: Opened | None = None
-        self.lost: SessionLostError | None = None
-        self.request_id = 0
-        self.message = b""
+
+@dataclass(slots=True)
+class _Out:
+    """A frame that is out, and until when. ``following``: the reset for whose sake a session is opened."""
+
+    index: int
+    message: bytes
+    verb: Literal["open"] | Verb
+    limit_s: float
+    deadline: float
+    last: float
+    data: Any = None
+    following: Request | None = None
 
 
 class OneSocket(Carrier):
@@ -69,77 +91,52 @@ class OneSocket(Carrier):
 
     def __init__(self, client: ClientBase, driver: Driver, calls: Calls, sessions: int) -> None:
         self._client = client
+        self._settings = client._settings
         self._driver = driver
         self._calls = calls
         self._slots = [_Slot() for _ in range(sessions)]
         self._by_session: dict[str, int] = {}
-        self._out: dict[int, int] = {}
+        self._out: dict[int, _Out] = {}
+        self._unsent: list[bytes] = []
         self._outcomes: dict[int, Outcome] = {}
         self._last_id = 0
-        self._deadline = 0.0
-        self._limit_s = 0.0
         self.hello: HelloData | None = None
 
-    def open(self, indices: list[int]) -> None:
-        """Open the sessions that are not open. Raises the first error there is, after all have been answered."""
-        settings = self._client._settings
-        wait_s = settings.wait_for_capacity_s
-        answers = self._ask(
-            {index: self._calls.open(self._next_id(), wait_s) or b"" for index in indices},
-            wait_s + settings.message_timeout_s,
-        )
-        for index, (value, error) in answers.items():
-            if error is None:
-                slot = self._slots[index]
-                slot.opened, slot.lost = value, None
-                self._by_session[value.session] = index
-        for _, error in answers.values():
+    def open(self) -> None:
+        """Open all sessions. Raises the first error there is, after all have been answered."""
+        for index in range(len(self._slots)):
+            self._put_open(index)
+        for index, (_, error) in sorted(self.collect(len(self._slots)).items()):
             if error is not None:
+                error.details.setdefault("session_index", index)
                 raise error
 
     def submit(self, requests: Mapping[int, Request], limit_s: float) -> None:
-        anew = [i for i, request in requests.items() if request.verb == "reset" and self._slots[i].opened is None]
-        if anew:
-            self.open(anew)
-        if not self._out:
-            self._deadline, self._limit_s = time.monotonic() + limit_s, limit_s
-        messages = []
-        for index, (verb, data) in requests.items():
+        for index, request in requests.items():
             slot = self._slots[index]
-            if slot.opened is None:
+            self._abandon(index)
+            if slot.opened is not None:
+                self._put(index, slot.opened, request, limit_s)
+            elif request.verb == "reset":
+                self._put_open(index, request)
+            else:
                 lost = slot.lost or SessionLostError("no session is open; call reset", reason=LossReason.CLOSED)
                 self._outcomes[index] = Outcome(None, lost)
-                continue
-            self._last_id = request_id = self._last_id + 1
-            session = slot.opened.session
-            if verb == "step":
-                message = self._calls.step(request_id, session, data, None)
-            elif verb == "reset":
-                message = self._calls.reset(request_id, session, data)
-            else:
-                message = self._calls.state(request_id, session)
-            slot.request_id, slot.message = request_id, message
-            self._out[request_id] = index
-            messages.append(message)
-        self._send(messages)
+        self._flush()
 
     def collect(self, count: int) -> dict[int, Outcome]:
         count = min(count, len(self._out) + len(self._outcomes))
         while len(self._outcomes) < count:
+            self._flush()
             self._receive()
         found, self._outcomes = self._outcomes, {}
         return found
 
     def close(self) -> None:
-        with contextlib.suppress(ConnectionGoneError, OpenEnvError, OSError):
-            self._driver.live_socket()
-            frames = {
-                index: self._calls.close(self._next_id(), slot.opened.session)
-                for index, slot in enumerate(self._slots)
-                if slot.opened is not None
-            }
-            self._out.clear()
-            self._ask(frames, 5.0, mends=False)
+        self._out.clear()
+        with contextlib.suppress(ConnectionGoneError, OpenEnvError, OSError, TimeoutError):
+            opened = [slot.opened for slot in self._slots if slot.opened is not None]
+            self._ask({(request_id := self._next_id()): self._calls.close(request_id, o.session) for o in opened}, 5.0)
         for slot in self._slots:
             slot.opened = None
         self._driver.drop()
@@ -148,52 +145,86 @@ class OneSocket(Carrier):
         self._last_id += 1
         return self._last_id
 
-    def _ask(self, frames: Mapping[int, bytes], limit_s: float, *, mends: bool = True) -> dict[int, Outcome]:
-        """Send one frame for each index, ids in order, and wait for all the answers."""
-        kept, self._outcomes = self._outcomes, {}
-        first = self._last_id - len(frames) + 1
-        self._deadline, self._limit_s = time.monotonic() + limit_s, limit_s
-        self._out.update({first + place: index for place, index in enumerate(frames)})
-        try:
-            self._send(list(frames.values()), mends=mends)
-            while self._out:
-                self._receive(mends=mends)
-            return self._outcomes
-        finally:
-            self._outcomes = kept
+    def _put(self, index: int, opened: Opened, request: Request, limit_s: float) -> None:
+        request_id, (verb, data) = self._next_id(), request
+        if verb == "step":
+            message = self._calls.step(request_id, opened.session, data, None)
+        elif verb == "reset":
+            message = self._calls.reset(request_id, opened.session, data)
+        else:
+            message = self._calls.state(request_id, opened.session)
+        if self.hello is not None and len(message) > (limit := self.hello.limits.max_message_bytes):
+            text = f"this request has {len(message)} bytes and the server takes at most {limit}; nothing was sent"
+            self._outcomes[index] = Outcome(None, MessageTooLargeError(text, size=len(message), limit=limit))
+            return
+        self._register(request_id, index, message, verb, limit_s).data = data
 
-    def _send(self, messages: list[bytes], *, mends: bool = True) -> None:
-        try:
-            for start in range(0, len(messages), _FRAMES_PER_MESSAGE):
-                self._driver.live_socket().send(join_frames(messages[start : start + _FRAMES_PER_MESSAGE]))
-        except ConnectionGoneError as gone:
-            if not mends:
-                raise
-            self._mend(gone)
+    def _put_open(self, index: int, following: Request | None = None) -> None:
+        request_id, wait_s = self._next_id(), self._settings.wait_for_capacity_s
+        message = self._calls.open(request_id, wait_s) or b""
+        out = self._register(request_id, index, message, "open", wait_s + self._settings.message_timeout_s)
+        out.following = following
 
-    def _receive(self, *, mends: bool = True) -> None:
+    def _register(self, request_id: int, index: int, message: bytes, verb: Any, limit_s: float) -> _Out:
+        deadline = time.monotonic() + limit_s
+        out = _Out(index, message, verb, limit_s, deadline, deadline + self._settings.reconnect_timeout_s)
+        self._out[request_id] = out
+        self._slots[index].request_id = request_id
+        self._unsent.append(message)
+        return out
+
+    def _abandon(self, index: int) -> None:
+        """A call of this session that is still out was given up (an interrupt): its answer must meet no other call."""
+        request_id = self._slots[index].request_id
+        self._outcomes.pop(index, None)
+        if self._out.pop(request_id, None) is not None:
+            self._unsent.append(self._calls.cancel(request_id) or b"")
+
+    def _flush(self) -> None:
+        if self._unsent:
+            unsent, self._unsent = self._unsent, []
+            try:
+                self._write(unsent)
+            except ConnectionGoneError as gone:
+                self._mend(gone)
+
+    def _write(self, messages: list[bytes]) -> None:
+        limit = self.hello.limits.max_message_bytes if self.hello is not None else 1 << 20
+        together: list[bytes] = []
+        size = 0
+        for message in messages:
+            if together and (len(together) == _FRAMES_PER_MESSAGE or size + len(message) >= limit):
+                self._driver.live_socket().send(join_frames(together))
+                together, size = [], 0
+            together.append(message)
+            size += len(message) + 2
+        if together:
+            self._driver.live_socket().send(join_frames(together))
+
+    def _receive(self) -> None:
+        if not self._out:
+            return
+        deadline = min(out.deadline for out in self._out.values())
         try:
-            message = self._driver.live_socket().receive(self._deadline - time.monotonic())
+            message = self._driver.live_socket().receive(deadline - time.monotonic())
         except TimeoutError:
             self._time_out()
-            return
         except ConnectionGoneError as gone:
-            if not mends:
-                raise
             self._mend(gone)
-            return
-        for event in self._calls.feed(message):
-            if isinstance(event, Answer):
-                index = self._out.pop(event.id, None)
-                if index is not None:
-                    if isinstance(event.error, SessionLostError):
-                        self._lose(index, event.error)
-                    self._outcomes[index] = Outcome(event.value, event.error)
-            else:
+        except MessageTooLargeError as error:
+            self._give_up(ConnectionGoneError(reason=error.message), error)
+        else:
+            for event in self._calls.feed(message):
                 self._note(event)
 
     def _note(self, event: Event) -> None:
-        if isinstance(event, Greeting):
+        if isinstance(event, Answer):
+            out = self._out.pop(event.id, None)
+            if out is not None:
+                self._settle(out, event)
+            elif isinstance(event.value, Opened):
+                self._unsent.append(self._calls.close(self._next_id(), event.value.session))
+        elif isinstance(event, Greeting):
             self.hello = event.hello
         elif isinstance(event, Loss):
             for name in [event.session] if event.session is not None else list(self._by_session):
@@ -201,65 +232,117 @@ class OneSocket(Carrier):
                 if index is not None:
                     self._lose(index, event.error)
 
+    def _settle(self, out: _Out, answer: Answer) -> None:
+        value, error = answer.value, answer.error
+        if out.verb == "open" and error is None:
+            slot = self._slots[out.index]
+            slot.opened, slot.lost = value, None
+            self._by_session[value.session] = out.index
+            if out.following is not None:
+                self._put(out.index, value, out.following, self._settings.message_timeout_s)
+                return
+            value = None
+        elif isinstance(error, SessionLostError):
+            its_own_doing = error.reason in (LossReason.ENV_CRASHED, LossReason.STEP_DEADLINE)
+            self._lose(out.index, error)
+            if out.verb == "reset" and not its_own_doing:
+                self._put_open(out.index, Request("reset", out.data))
+                return
+        self._outcomes[out.index] = Outcome(value, error)
+
     def _lose(self, index: int, error: SessionLostError) -> None:
-        """The session is gone; a call of it that is out will get no other answer."""
+        """The session is gone. A call of it that is out gets no other answer; a reset is made in a new session."""
         slot = self._slots[index]
         if slot.opened is not None:
             self._by_session.pop(slot.opened.session, None)
         slot.opened, slot.lost = None, error
-        if self._out.pop(slot.request_id, None) is not None:
+        out = self._out.get(slot.request_id)
+        if out is None or out.verb == "open":
+            return
+        del self._out[slot.request_id]
+        if out.verb == "reset":
+            self._put_open(index, Request("reset", out.data))
+        else:
             self._outcomes[index] = Outcome(None, error)
 
     def _time_out(self) -> None:
-        error = CallTimeoutError(
-            f"no answer within {self._limit_s:g} s; the call may still run at the server and its answer will be "
-            "dropped. A larger message_timeout_s waits longer",
-            limit_s=self._limit_s,
-        )
-        late, self._out = self._out, {}
-        self._outcomes.update({index: Outcome(None, error) for index in late.values()})
+        now = time.monotonic()
+        for out in [out for out in self._out.values() if out.deadline <= now]:
+            self._abandon(out.index)
+            self._outcomes[out.index] = Outcome(
+                None,
+                CallTimeoutError(
+                    f"no answer within {out.limit_s:g} s; the call may still run at the server and its answer will be "
+                    "dropped. A larger message_timeout_s waits longer",
+                    limit_s=out.limit_s,
+                ),
+            )
 
     def _mend(self, gone: ConnectionGoneError) -> None:
         """Get the sessions back on a new connection, and send again what is out."""
-        settings = self._client._settings
-        grace_s = self.hello.limits.resume_grace_s if self.hello is not None else settings.reconnect_timeout_s
-        deadline = time.monotonic() + min(settings.reconnect_timeout_s, grace_s)
+        patience_s = self._settings.reconnect_timeout_s
+        grace_s = self.hello.limits.resume_grace_s if self.hello is not None else patience_s
+        now = time.monotonic()
+        deadline = min([now + min(patience_s, grace_s), max((out.last for out in self._out.values()), default=now)])
         for wait_s in backoff():
+            if now + wait_s >= deadline or gone.code == 1009:
+                break
             try:
                 self._calls = self._driver.connect(self._client)
                 self._resume_all()
-            except (ConnectionFailedError, ConnectionGoneError):
-                if time.monotonic() + wait_s >= deadline:
-                    break
+            except (ConnectionFailedError, ConnectionGoneError, TimeoutError):
                 time.sleep(wait_s)
+            except OpenEnvError as error:
+                self._give_up(gone, error)
+                return
             else:
                 return
-        for index, slot in enumerate(self._slots):
-            if slot.opened is not None:
-                self._lose(index, gone.loss())
-        late, self._out = self._out, {}
-        failed = ConnectionFailedError(f"the connection is gone ({gone}) and could not be made again")
-        self._outcomes.update({index: Outcome(None, failed) for index in late.values()})
+            now = time.monotonic()
+        self._give_up(gone)
 
     def _resume_all(self) -> None:
         if not self._calls.resumable:
             raise ConnectionGoneError(reason="the server does not keep sessions any more")
-        out, self._out = self._out, {}
-        limits = self._deadline, self._limit_s
-        try:
-            held = {index: slot.opened for index, slot in enumerate(self._slots) if slot.opened is not None}
-            frames = {index: self._calls.resume(self._next_id(), opened) for index, opened in held.items()}
-            answers = self._ask(frames, self._client._settings.message_timeout_s, mends=False)
-        finally:
-            self._out = out
-            self._deadline, self._limit_s = limits
-        for index, (_, error) in answers.items():
-            if error is not None:
-                self._lose(
-                    index, SessionLostError(error.message, **{"reason": LossReason.DISCONNECTED, **error.details})
-                )
-        again = [slot.message for slot in self._slots if slot.request_id in self._out]
-        self._send(again, mends=False)
+        held = {self._next_id(): (i, slot.opened) for i, slot in enumerate(self._slots) if slot.opened is not None}
+        frames = {request_id: self._calls.resume(request_id, opened) for request_id, (_, opened) in held.items()}
+        for answer in self._ask(frames, self._settings.connect_timeout_s):
+            if answer.error is not None:
+                details = {"reason": LossReason.DISCONNECTED, **answer.error.details}
+                self._lose(held[answer.id][0], SessionLostError(answer.error.message, **details))
+        self._unsent.clear()
+        soon = time.monotonic() + _LAST_WORD_S
+        for out in self._out.values():
+            # The answer may be there since long: what is left of the time must be enough to hear it.
+            out.deadline = max(out.deadline, min(soon, out.last))
+        self._write([out.message for out in self._out.values()])
+
+    def _ask(self, frames: Mapping[int, bytes], limit_s: float) -> list[Answer]:
+        """Send frames of the connection's own, by id, and wait for all their answers."""
+        answers: list[Answer] = []
+        deadline = time.monotonic() + limit_s
+        self._write(list(frames.values()))
+        while len(answers) < len(frames):
+            message = self._driver.live_socket().receive(deadline - time.monotonic())
+            for event in self._calls.feed(message):
+                if isinstance(event, Answer) and event.id in frames:
+                    answers.append(event)
+                else:
+                    self._note(event)
+        return answers
+
+    def _give_up(self, gone: ConnectionGoneError, why: OpenEnvError | None = None) -> None:
+        """The connection cannot be mended: all sessions are lost, and every call that is out has failed."""
+        self._driver.drop()
+        for slot in self._slots:
+            if slot.opened is not None:
+                slot.opened, slot.lost = None, gone.loss()
+        self._by_session.clear()
+        self._unsent.clear()
+        late, self._out = self._out, {}
+        failed = why or ConnectionFailedError(f"the connection is gone ({gone}) and could not be made again")
+        for out in late.values():
+            lost = self._slots[out.index].lost if why is None else None
+            self._outcomes[out.index] = Outcome(None, failed if out.verb in ("open", "reset") else lost or failed)
 
 
 class SideBySide(Carrier):

@@ -5,12 +5,12 @@ awaiting. Everything that is decided (open, resume, repeat, give up, lose) is de
 """
 
 import contextlib
-import random
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Flow, Receive, Send, Sleep, backoff
 from openenv_core.errors import (
     CallTimeoutError,
     CapacityReachedError,
@@ -25,83 +25,10 @@ from openenv_core.settings import ClientSettings
 from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened, Position
 from openenv_core.wire.frames import HelloData
 
-__all__ = [
-    "Connect",
-    "ConnectionGoneError",
-    "Drop",
-    "Effect",
-    "Flow",
-    "Receive",
-    "Send",
-    "SessionFlow",
-    "Sleep",
-    "backoff",
-]
+__all__ = ["SessionFlow"]
 
-
-class Connect(NamedTuple):
-    """Open a socket. Answered with the :class:`Calls` of the protocol version that was agreed on."""
-
-
-class Send(NamedTuple):
-    """Send a message."""
-
-    message: bytes
-
-
-class Receive(NamedTuple):
-    """Wait for a message, at most ``limit_s`` seconds. Answered with it; ``TimeoutError`` when the time is over."""
-
-    limit_s: float
-
-
-class Sleep(NamedTuple):
-    """Wait."""
-
-    seconds: float
-
-
-class Drop(NamedTuple):
-    """Close the socket, without a word to the session's server side beyond the close itself."""
-
-
-Effect = Connect | Send | Receive | Sleep | Drop
-Flow = Generator[Effect, Any, Any]
-
-
-class ConnectionGoneError(Exception):
-    """The socket has ended under a flow.
-
-    Attributes:
-        code: its close code, where a close came.
-        reason: its close reason.
-    """
-
-    def __init__(self, code: int | None = None, reason: str = "") -> None:
-        super().__init__(f"close code {code}: {reason}" if code is not None else reason or "no close came")
-        self.code = code
-        self.reason = reason
-
-    def loss(self) -> SessionLostError:
-        """What it means for a session that cannot be resumed."""
-        reason: str = LossReason.DISCONNECTED
-        if self.code == 1012:
-            reason = LossReason.SHUTDOWN
-        elif self.reason in set(LossReason):
-            reason = self.reason
-        return SessionLostError(
-            f"the connection to the server is gone ({self}), and the session with it; call reset to start a new one",
-            reason=reason,
-        )
-
-
-def backoff(first_s: float = 0.05, longest_s: float = 2.0) -> Generator[float, None, None]:
-    """Waits that double, each cut at random by up to half so that many clients do not come back in step."""
-    jitter = random.Random()
-    wait_s = first_s
-    while True:
-        yield wait_s * jitter.uniform(0.5, 1.0)
-        wait_s = min(wait_s * 2, longest_s)
+_LAST_WORD_S = 5.0
+"""After a connection has been mended, so much time is left at least to hear the answer of the call that was out."""
 
 
 @dataclass(slots=True)
@@ -112,6 +39,7 @@ class _Request:
     message: bytes
     limit_s: float
     setting: str
+    deadline: float | None = None
 
 
 class SessionFlow:
@@ -151,40 +79,40 @@ class SessionFlow:
         return self._opened.session if self._opened is not None else None
 
     def connect(self) -> Flow:
-        """Open the connection and the session, unless they are open."""
+        """Open the connection and the session, unless they are open; get the session back where it has none."""
         yield from self._settle()
-        if self._opened is not None:
-            return
-        if self._calls is None:
-            self._calls = yield Connect()
-        yield from self._open()
+        if self._opened is None:
+            yield from self._open()
+        elif self._calls is None:
+            gone = ConnectionGoneError(reason="it ended with the last call")
+            yield from self._resume(gone, self._clock() + self._settings.reconnect_timeout_s)
 
     def reset(self, options: Mapping[str, Any]) -> Flow:
         """Start an episode, in a new session if the last one is lost."""
-        self.lost = None
         deadline = self._clock() + self._settings.wait_for_capacity_s
         waits = backoff(0.2)
         while True:
             try:
-                return (yield from self._reset_once(options))
+                result = yield from self._reset_once(options)
             except CapacityReachedError:
-                # A server of version 2 has let the request wait already; one of version 1 can only be asked again.
-                asked_again = self._is_ordered() and self._clock() < deadline
+                # A server of version 2 lets a request wait itself, unless its queue is full; one of version 1 never.
                 yield from self._forget()
-                if not asked_again:
+                if self._clock() >= deadline:
                     raise
-            yield Sleep(next(waits))
+                yield Sleep(next(waits))
+            else:
+                self.lost = None
+                return result
 
     def _reset_once(self, options: Mapping[str, Any]) -> Flow:
-        yield from self.connect()
         self._lost_unasked = False
         try:
+            yield from self.connect()
             return (yield from self._call("reset", options, None))
         except SessionLostError as error:
             if error.reason in (LossReason.ENV_CRASHED, LossReason.STEP_DEADLINE) and not self._lost_unasked:
                 raise  # this reset itself brought the session down
         # The session was gone before: nothing of it is wanted, and a new one takes its place.
-        self.lost = None
         if self._is_ordered():
             yield from self._forget()
         yield from self.connect()
@@ -219,7 +147,7 @@ class SessionFlow:
             try:
                 yield Send(calls.close(request_id, opened.session))
                 if wait and not calls.ordered:
-                    yield from self._await_answer(_Request(request_id, b"", 5.0, ""))
+                    yield from self._await_answer(calls, _Request(request_id, b"", 5.0, ""))
             except (ConnectionGoneError, TimeoutError, OpenEnvError):
                 pass
         yield from self._forget()
@@ -239,6 +167,11 @@ class SessionFlow:
             with contextlib.suppress(ConnectionGoneError):  # the next request finds that out, too, and resumes
                 yield Send(cancel)
 
+    @property
+    def connected(self) -> bool:
+        """Whether a connection is held that carries the session. A driver has no use for a socket without that."""
+        return self._calls is not None
+
     def _is_ordered(self) -> bool:
         """Whether a session cannot outlive its connection; true as well while there is no connection to ask."""
         return self._calls is None or self._calls.ordered
@@ -254,25 +187,32 @@ class SessionFlow:
         return self._last_id
 
     def _open(self) -> Flow:
-        assert self._calls is not None
+        deadline = self._clock() + self._settings.reconnect_timeout_s
+        for wait_s in backoff():
+            try:
+                self._calls, self._opened = yield from self._open_once()
+            except ConnectionGoneError as gone:
+                # Nothing has begun that could be lost; but a server that says why it closes means it.
+                yield Drop()
+                if gone.code is not None or self._clock() + wait_s >= deadline:
+                    raise ConnectionFailedError(
+                        f"the server closed the connection before a session was open ({gone})"
+                    ) from gone
+            else:
+                return
+            yield Sleep(wait_s)
+
+    def _open_once(self) -> Flow:
+        # The connection is the flow's own only when the session is on it: this may be given up at any yield.
+        calls = yield Connect()
         request_id, wait_s = self._next_id(), self._settings.wait_for_capacity_s
-        message = self._calls.open(request_id, wait_s)
+        message = calls.open(request_id, wait_s)
         if message is None:
-            self._opened = Opened("", "")
-            return
+            return calls, Opened("", "")
         request = _Request(request_id, message, wait_s + self._settings.message_timeout_s, "message_timeout_s")
-        try:
-            yield Send(message)
-            self._opened = yield from self._await_answer(request)
-        except CallTimeoutError:
-            yield from self._forget()  # without its connection, the server gives the request up
-            raise
-        except ConnectionGoneError as gone:
-            self._calls = None
-            yield Drop()
-            raise ConnectionFailedError(
-                f"the server closed the connection before a session was open ({gone})"
-            ) from gone
+        yield Send(message)
+        opened = yield from self._await_answer(calls, request)
+        return calls, opened
 
     def _call(self, verb: str, data: Any, timeout_s: float | None) -> Flow:
         assert self._calls is not None
@@ -298,6 +238,11 @@ class SessionFlow:
             if self._is_ordered():
                 yield from self._forget()
             raise
+        except MessageTooLargeError:
+            # The connection ends with a message too large for it; the next call takes the session up again.
+            self._calls = self._out = None
+            yield Drop()
+            raise
         except (CapacityReachedError, EnvironmentFactoryError):
             yield from self._forget()  # version 1 refuses a session at its first request
             raise
@@ -316,24 +261,30 @@ class SessionFlow:
 
     def _exchange(self, request: _Request) -> Flow:
         """Send a request and wait for its answer, on a new connection where the old one breaks."""
+        first = request.deadline = self._clock() + request.limit_s
+        last = first + self._settings.reconnect_timeout_s
         while True:
+            assert self._calls is not None
             try:
                 yield Send(request.message)
-                return (yield from self._await_answer(request))
+                return (yield from self._await_answer(self._calls, request))
             except ConnectionGoneError as gone:
-                yield from self._resume(gone, request)
+                yield from self._resume(gone, last, len(request.message))
+                # The answer may be there since long: what is left of the time must be enough to hear it.
+                request.deadline = min(last, max(first, self._clock() + _LAST_WORD_S))
 
-    def _await_answer(self, request: _Request) -> Flow:
-        deadline = self._clock() + request.limit_s
+    def _await_answer(self, calls: Calls, request: _Request) -> Flow:
+        if request.deadline is None:
+            request.deadline = self._clock() + request.limit_s
         while True:
             try:
-                message = yield Receive(deadline - self._clock())
+                message = yield Receive(request.deadline - self._clock())
             except TimeoutError:
                 yield from self._time_out(request)
-            assert self._calls is not None
-            for event in self._calls.feed(message):
+            for event in calls.feed(message):
                 if isinstance(event, Answer) and event.id == request.id:
-                    self._out = None
+                    if request.id == self._out:
+                        self._out = None
                     if event.error is not None:
                         raise event.error
                     return event.value
@@ -350,43 +301,54 @@ class SessionFlow:
             raise event.error
 
     def _time_out(self, request: _Request) -> Flow:
-        yield from self._settle()
+        if request.id == self._out:
+            yield from self._settle()
         raise CallTimeoutError(
             f"no answer within {request.limit_s:g} s. The call may still run at the server and its answer will be "
             f"dropped; a larger {request.setting} waits longer",
             limit_s=request.limit_s,
         )
 
-    def _resume(self, gone: ConnectionGoneError, request: _Request) -> Flow:
-        """Get the session back on a new connection, or find it lost."""
-        calls, opened = self._calls, self._opened
-        self._calls = None
+    def _resume(self, gone: ConnectionGoneError, last: float, size: int = 0) -> Flow:
+        """Get the session back on a new connection, or find it lost. Not later than ``last``."""
+        opened, self._calls = self._opened, None
         yield Drop()
         if gone.code == 1009:
             self._lose(gone.loss())
             raise MessageTooLargeError(
-                f"the server refused a message of {len(request.message)} bytes as too large ({gone.reason})",
-                size=len(request.message),
+                f"the server refused a message of {size} bytes as too large ({gone.reason})", size=size
             )
-        if calls is None or not calls.resumable or opened is None:
+        if opened is None or not opened.token:
+            self._lose(gone.loss())
             raise gone.loss()
-        deadline = self._clock() + min(self._settings.reconnect_timeout_s, self._grace_s())
+        now = self._clock()
+        deadline = min(last, now + min(self._settings.reconnect_timeout_s, self._grace_s()))
         for wait_s in backoff():
+            if now + wait_s >= deadline:
+                break
             try:
-                self._calls = yield Connect()
-                if not self._calls.resumable:
-                    raise gone.loss()
-                resume = _Request(self._next_id(), b"", self._settings.message_timeout_s, "message_timeout_s")
-                yield Send(self._calls.resume(resume.id, opened))
-                yield from self._await_answer(resume)
-            except (ConnectionFailedError, ConnectionGoneError) as error:
-                self._calls = None
+                self._calls = yield from self._resume_once(opened, gone)
+            except (ConnectionFailedError, ConnectionGoneError, CallTimeoutError):
                 yield Drop()
-                if self._clock() + wait_s >= deadline:
-                    raise gone.loss() from error
+            except SessionLostError as error:
+                self._lose(error)
+                raise
             else:
                 return
             yield Sleep(wait_s)
+            now = self._clock()
+        self._lose(gone.loss())
+        raise gone.loss()
+
+    def _resume_once(self, opened: Opened, gone: ConnectionGoneError) -> Flow:
+        # As for the first opening, the connection is not the flow's own yet.
+        calls = yield Connect()
+        if not calls.resumable:
+            raise gone.loss()
+        request_id, limit_s = self._next_id(), self._settings.connect_timeout_s
+        yield Send(calls.resume(request_id, opened))
+        yield from self._await_answer(calls, _Request(request_id, b"", limit_s, "connect_timeout_s"))
+        return calls
 
     def _grace_s(self) -> float:
         return self.hello.limits.resume_grace_s if self.hello is not None else self._settings.reconnect_timeout_s

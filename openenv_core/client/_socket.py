@@ -22,7 +22,7 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
 from websockets.protocol import State
 
-from openenv_core.client._flow import ConnectionGoneError
+from openenv_core.client._effects import ConnectionGoneError
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.settings import ClientSettings
 
@@ -33,6 +33,9 @@ _ROUND_S = 1.0
 """So often an idle socket is looked after: well within the 20 s that servers wait for a pong."""
 
 _SLICE_S = 1.0
+
+_STALL_S = 20.0
+"""A peer that takes no byte of a message for so long is gone."""
 
 
 class _NoThread:
@@ -121,7 +124,7 @@ class BlockingSocket:
         """
         try:
             self._protocol.send_text(message)
-            self._flush()
+            self._flush(_STALL_S)
         except (InvalidState, OSError):
             self._read_rest()
             if not self._messages:
@@ -176,20 +179,45 @@ class BlockingSocket:
         self._broken = True
         self._socket.close()
 
-    def _flush(self) -> None:
-        if self._slice_s == 0.0:
+    def _flush(self, stall_s: float = _SLICE_S) -> None:
+        if self._slice_s != _SLICE_S:
             self._socket.settimeout(_SLICE_S)
             self._slice_s = _SLICE_S
         try:
             for data in self._protocol.data_to_send():
                 if data:
-                    self._socket.sendall(data)
+                    self._send_all(data, stall_s)
                 else:
                     with contextlib.suppress(OSError):
                         self._socket.shutdown(socket.SHUT_WR)
         except BaseException:
             self._broken = True  # part of a frame may be out: nothing can follow it
             raise
+
+    def _send_all(self, data: bytes, stall_s: float) -> None:
+        """Send every byte, however slow the network, as long as it takes any."""
+        left = memoryview(data)
+        stalled_s = 0.0
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+                stalled_s = 0.0
+            except (TimeoutError, ssl.SSLWantWriteError):
+                stalled_s += _SLICE_S
+                if stalled_s >= stall_s:
+                    raise
+                # The peer may wait for us to read before it reads on.
+                self._protocol.receive_data(self._receive_now())
+                self._take_events()
+
+    def _receive_now(self) -> bytes:
+        self._socket.settimeout(0.0)
+        try:
+            return self._socket.recv(_READ_BYTES)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return b""
+        finally:
+            self._socket.settimeout(_SLICE_S)
 
     def _read(self, limit_s: float | None) -> bool:
         """Take in what has arrived, waiting for it up to ``limit_s``; returns whether anything did."""

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect as open_websocket
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
-from openenv_core.client._flow import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
+from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.types import StepResult
 from openenv_core.wire.calls import Calls
@@ -111,11 +111,17 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
                         effect = flow.send(came)
             except StopIteration as end:
                 return end.value
+            finally:
+                if not self._flow.connected:
+                    self._abort()  # given up amid opening: what it was to carry must not stay open for nobody
 
     def _move(self) -> None:
         """Another loop runs than at the last call: its socket cannot be used here, and may be dead with its loop."""
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
+        self._abort()
+
+    def _abort(self) -> None:
         stale, self._socket = self._socket, None
         if stale is not None and stale.transport is not None:
             with contextlib.suppress(RuntimeError):

@@ -73,7 +73,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         if calls.resumable:
             carrier = OneSocket(self, self._driver, calls, self._sessions)
             try:
-                carrier.open(list(range(self._sessions)))
+                carrier.open()
             except OpenEnvError:
                 carrier.close()
                 raise

@@ -11,7 +11,8 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect as open_websocket
 
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
-from openenv_core.client._flow import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send, SessionFlow
+from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
+from openenv_core.client._flow import SessionFlow
 from openenv_core.client._socket import BlockingSocket
 from openenv_core.errors import ConfigurationError
 from openenv_core.types import StepResult
@@ -224,4 +225,8 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     def _run(self, flow: Flow) -> Any:
         with self._driver.lock:
             self._start_server()
-            return self._driver.run(flow, self)
+            try:
+                return self._driver.run(flow, self)
+            finally:
+                if not self._flow.connected:
+                    self._driver.drop()  # given up amid opening: what it was to carry must not stay open for nobody
