@@ -7,7 +7,7 @@ Every model here serializes to JSON and back without loss: numpy values become n
 import base64
 import binascii
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
 __all__ = [
+    "NESTED_PICTURES",
     "Action",
     "EnvironmentMetadata",
     "Image",
@@ -25,6 +26,9 @@ __all__ = [
     "WireModel",
     "encode_bytes",
 ]
+
+NESTED_PICTURES: Final = "v1"
+"""Serialization context in which pictures are nested lists, as a client of protocol version 1 expects them."""
 
 _DATA_URI = "data:;base64,"
 
@@ -246,14 +250,15 @@ class Image:
                 raise ValueError("not base64") from error
         return cls.from_array(value)
 
+    def _serialize(self, info: Any) -> Any:
+        return self.tolist() if info.context == NESTED_PICTURES else base64.b64encode(self.png).decode("ascii")
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             cls._validate,
             serialization=core_schema.plain_serializer_function_ser_schema(
-                lambda image: base64.b64encode(image.png).decode("ascii"),
-                return_schema=core_schema.str_schema(),
-                when_used="json",
+                cls._serialize, info_arg=True, when_used="json"
             ),
         )
 

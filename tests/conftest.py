@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.journal import Journal
 
 # A machine that is busy with other things is slow, and no test here is about time.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 settings.load_profile("tests")
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from openenv_core.errors import (
+    EnvironmentFailedError,
     InvalidJsonError,
     OpenEnvError,
     ProtocolError,
@@ -132,7 +133,7 @@ class ServerCodec:
                 frames: list[ClientFrame | BadFrame] = list(self._many.validate_json(message))
                 return frames or [BadFrame(None, None, InvalidJsonError("an empty array of frames"))]
             return [self._one.validate_json(message)]
-        except ValidationError:
+        except Exception:  # noqa: BLE001 - the author's validators may raise anything; the second look tells it apart
             return list(self._decode_carefully(message))
 
     def _decode_carefully(self, message: str | bytes) -> Iterable[ClientFrame | BadFrame]:
@@ -150,13 +151,16 @@ class ServerCodec:
             request_id = None
         if not isinstance(session, str):
             session = None
-        if kind not in _CLIENT_TYPES:
+        if not isinstance(kind, str) or kind not in _CLIENT_TYPES:
             error: OpenEnvError = UnknownTypeError(f"Unknown message type: {kind if isinstance(kind, str) else ''}")
             return BadFrame(request_id, session, error)
         try:
             return self._one.validate_json(to_json(value))
         except ValidationError as invalid:
-            return BadFrame(request_id, session, ValidationFailedError.of(invalid, f"Invalid {kind} frame"))
+            error = ValidationFailedError.of(invalid, f"Invalid {kind} frame")
+        except Exception as failure:  # noqa: BLE001 - the author's validators may raise anything
+            error = EnvironmentFailedError(f"Invalid {kind} frame: the check of the action failed: {failure!r}")
+        return BadFrame(request_id, session, error)
 
 
 class ClientCodec:

@@ -9,9 +9,10 @@ import json
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from openenv_core.errors import (
+    EnvironmentFailedError,
     InvalidJsonError,
     OpenEnvError,
     ProtocolError,
@@ -22,7 +23,7 @@ from openenv_core.errors import (
     jsonable,
     jsonable_problems,
 )
-from openenv_core.wire.values import LEGACY, model_json
+from openenv_core.wire.values import LEGACY, model_json, value_json
 
 __all__ = [
     "CLOSE_REQUEST",
@@ -116,7 +117,7 @@ class RequestReader:
         try:
             # Steps are nearly all of the traffic: one pass straight into the action's type.
             return Request("step", self._step.validate_json(message).data)
-        except ValidationError:
+        except Exception:  # noqa: BLE001 - the author's validators may raise anything; the second look tells it apart
             return self._read_carefully(message)
 
     def _read_carefully(self, message: str | bytes) -> Request:
@@ -143,11 +144,19 @@ class RequestReader:
 
         Raises:
             ValidationFailedError: they do not fit the action's type.
+            InvalidJsonError: they are nested too deeply, or hold half a surrogate pair.
+            EnvironmentFailedError: the action's own validators failed in another way than by refusing.
         """
         try:
-            return self._action.validate_json(to_json(data))
+            text = to_json(data)
+        except (PydanticSerializationError, RecursionError) as error:
+            raise InvalidJsonError(f"Invalid JSON: {error}") from None
+        try:
+            return self._action.validate_json(text)
         except ValidationError as error:
             raise ValidationFailedError("Invalid message", errors=jsonable_problems(error)) from None
+        except Exception as error:
+            raise EnvironmentFailedError(f"the check of the action failed: {error!r}") from error
 
 
 def observation_data(observation: Any, *, truncated: bool) -> bytes:
@@ -168,7 +177,7 @@ def observation_data(observation: Any, *, truncated: bool) -> bytes:
         b',"done":true' if observation.done else b',"done":false',
     ]
     if metadata:
-        parts += [b',"metadata":', to_json(metadata, fallback=_plain, inf_nan_mode="strings")]
+        parts += [b',"metadata":', value_json(metadata, "metadata")]
     if truncated:
         parts.append(b',"truncated":true')
     success = getattr(observation, "success", None)
@@ -176,10 +185,6 @@ def observation_data(observation: Any, *, truncated: bool) -> bytes:
         parts.append(b',"success":true' if success else b',"success":false')
     parts.append(b"}")
     return b"".join(parts)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def encode_observation(observation: Any, *, truncated: bool) -> bytes:
@@ -225,7 +230,7 @@ def decode_reply(message: str | bytes) -> Reply:
     """
     try:
         value = json.loads(message)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ProtocolError(f"the server's reply is not JSON: {error}") from None
     if isinstance(value, dict) and isinstance(value.get("type"), str) and isinstance(value.get("data"), dict):
         return Reply(value["type"], value["data"])

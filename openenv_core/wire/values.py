@@ -7,12 +7,12 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from openenv_core.errors import InvalidObservationError
-from openenv_core.types import encode_bytes
+from openenv_core.types import NESTED_PICTURES, encode_bytes
 
-__all__ = ["LEGACY", "model_json", "parse_json"]
+__all__ = ["LEGACY", "model_json", "parse_json", "value_json"]
 
-LEGACY: Final = "v1"
-"""Serialization context in which pictures are nested lists, as a client of protocol version 1 expects them."""
+LEGACY: Final = NESTED_PICTURES
+"""Serialization context of everything that goes to a client of protocol version 1."""
 
 
 def _plain(value: Any) -> Any:
@@ -61,7 +61,7 @@ def model_json(model: Any, *, exclude: set[str] | None = None, context: str | No
 
 def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | None) -> bytes:
     """Field by field: bytes in an untyped place become text, and a culprit is named."""
-    fields: dict[str, Any] = {}
+    fields: list[bytes] = []
     for name in [*type(model).model_fields, *(model.model_extra or ())]:
         if exclude is not None and name in exclude:
             continue
@@ -71,16 +71,36 @@ def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | Non
                 one = type(model).__pydantic_serializer__.to_python(
                     model, mode="json", include={name}, context=context, fallback=_plain
                 )
-                fields[name] = one[name]
+                plain = one[name]
             except (PydanticSerializationError, TypeError, ValueError):
-                fields[name] = to_jsonable_python(
+                plain = to_jsonable_python(
                     _without_bytes(value), fallback=_plain, inf_nan_mode="strings", context=context
                 )
+            fields.append(b"%b:%b" % (to_json(name), to_json(plain, inf_nan_mode="strings")))
         except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
             raise InvalidObservationError(
                 f"{type(model).__name__}.{name} does not serialize: {error}. The call itself has run.", field=name
             ) from None
-    return to_json(fields, inf_nan_mode="strings")
+    return b"{%b}" % b",".join(fields)
+
+
+def value_json(value: Any, name: str) -> bytes:
+    """Plain values as JSON bytes, bytes among them as text.
+
+    Args:
+        name: what to call them in a refusal.
+
+    Raises:
+        InvalidObservationError: they have no JSON form.
+    """
+    try:
+        return to_json(value, fallback=_plain, inf_nan_mode="strings")
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return to_json(_without_bytes(value), fallback=_plain, inf_nan_mode="strings")
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+        raise InvalidObservationError(f"{name} does not serialize: {error}. The call itself has run.") from None
 
 
 def _other_json(value: Any, exclude: set[str] | None) -> bytes:
@@ -93,4 +113,7 @@ def _other_json(value: Any, exclude: set[str] | None) -> bytes:
 
 def parse_json(text: str | bytes) -> Any:
     """JSON to plain values. Raises ``ValueError`` for text that is not JSON, or is nested too deeply to be honest."""
-    return from_json(text)
+    try:
+        return from_json(text)
+    except TypeError:  # half a surrogate pair in a str, which is no text at all
+        raise ValueError("not a text that UTF-8 can carry") from None
