@@ -35,8 +35,10 @@ def play(ta: Any, env_id: str, seed: int, moves: list[str]) -> dict[str, Any]:
     seen = [env.get_observation()[1]]
     done = False
     for move in moves:
-        done, _ = env.step(move)
+        env.step(move)
         seen.append(env.get_observation()[1])
+        # Not what step returns: Ultimate Texas Hold'em ends by a refused move without saying so there.
+        done = env.state.done
         if done:
             break
     rewards, info = env.close()

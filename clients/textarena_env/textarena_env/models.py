@@ -43,7 +43,7 @@ class TextArenaObservation(Observation):
     """What the player sees.
 
     Attributes:
-        prompt: the rules of the game as it was told at the start. Never empty.
+        prompt: what the game told at the start: its rules, and the position where there is one. Never empty.
         messages: one message with the whole transcript so far, which only grows during an episode; for the ``-raw``
             games the messages that are new.
         current_player_id: whose turn it is.

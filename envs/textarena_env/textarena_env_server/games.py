@@ -3,6 +3,7 @@
 import difflib
 import functools
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +104,8 @@ def find_game(settings: TextArenaSettings) -> Game:
 
 def _why(error: Exception) -> str:
     if isinstance(error, SyntaxError):
-        return "TextArena's source of this game needs Python 3.12 or later"
+        version = ".".join(map(str, sys.version_info[:2]))
+        return f"TextArena's source of this game is not valid on Python {version}: {error.msg}"
     if isinstance(error, ModuleNotFoundError):
         return f"the game needs the package {error.name!r}, which is not installed"
     if isinstance(error, OpenEnvError):

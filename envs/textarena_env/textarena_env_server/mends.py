@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from openenv_core.errors import ConfigurationError
-from textarena_env_server.words import OrderedSet, allowed_words, common_words
+from textarena_env_server.words import OrderedSet, allowed_words, common_words, is_allowed
 
 __all__ = ["mend"]
 
@@ -72,6 +72,8 @@ def _wordle_words(module: ModuleType) -> None:
         words = allowed_words(self.word_length) if hardcore else common_words(self.word_length)
         if not words:
             raise ConfigurationError(f"Wordle: there is no word of {self.word_length} letters to hide")
+        # The dictionary is read now, while a server starts, and not during the first guess.
+        is_allowed(words[0])
         self.word_list = words
 
     module.WordleEnv._load_word_list = load

@@ -36,13 +36,11 @@ class Transcript:
     Attributes:
         game: the game.
         wrapped: the game with its wrappers around it.
-        prompt: the rules; never empty once something was read.
         delta: the text that the last reading brought.
     """
 
     def __init__(self, recipe: Game) -> None:
         self.game: Any = recipe.build()
-        self.prompt = ""
         self.delta = ""
         self._tap = _Tap(self.game)
         self.wrapped: Any = self._tap
@@ -55,13 +53,19 @@ class Transcript:
             else:
                 self.wrapped = wrapper(self.wrapped)
         self._texts: dict[int, str] = {}
+        self._prompts: dict[int, str] = {}
         self._view: str | None = None
-        self._fallback_prompt = f"You are playing {recipe.env_id}."
+        self._name = recipe.env_id
 
     @property
     def state(self) -> Any:
         """The library's own state of the game. It holds the answer."""
         return self.game.state
+
+    @property
+    def prompt(self) -> str:
+        """What the player whose turn it is was told first: the rules, and the position where there is one."""
+        return self._prompts.get(self.state.current_player_id) or f"You are playing {self._name}."
 
     def read(self) -> None:
         """Take in what is new."""
@@ -74,9 +78,10 @@ class Transcript:
         new = self._tap.passed
         self.delta = "".join(self._line(sender, text) for sender, text, _ in new)
         self._texts[player] = self._texts.get(player, "") + self.delta
-        if not self.prompt:
-            rules = [text for _, text, kind in new if kind.name == "PROMPT"]
-            self.prompt = "\n".join(rules).strip() or self.delta.strip() or self._fallback_prompt
+        if player not in self._prompts:
+            told = self.messages()
+            rules = [message for message in told if message.category == "PROMPT"] or told
+            self._prompts[player] = "\n".join(message.content for message in rules).strip()
 
     def say(self, text: str) -> None:
         """Add words of the game that the library leaves out."""
