@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from openenv_core.errors import ConfigurationError, ValidationFailedError
 from openspiel_env_server import OpenSpielEnvironment, spec
-from openspiel_env_server.games import _BOUNDS, BOUNDED_GAMES
+from openspiel_env_server.games import BOUNDS
 from openspiel_env_server.settings import OpenSpielSettings
 from tests.envs.openspiel_play import NAMED, act
 
@@ -31,7 +31,10 @@ class TestChoices:
             ({"game_params": {"rows": 10.0}}, "rows"),
             ({"game_params": {"rows": None}}, "rows"),
             ({"game_params": {"depth": 3}}, "no parameter 'depth'.*columns, rows"),
-            ({"game_name": "2048", "game_params": {"max_tile": 0}}, "max_tile"),
+            ({"game_name": "2048", "game_params": {"max_tile": 0}}, "max_tile.*8, 16"),
+            ({"game_name": "nim", "game_params": {"is_misere": 0}}, "is_misere.*false, true"),
+            ({"game_name": "hex", "game_params": {"num_rows": 5}}, "num_rows.*default"),
+            ({"game_name": "hex", "game_params": {"plain_obs_tensor": True}}, "plain_obs_tensor.*default"),
             ({"game_name": "nim", "game_params": {"pile_sizes": "/etc/passwd"}}, "pile_sizes.*default"),
             ({"game_name": "othello", "opponent_policy": "minimax", "agent_player": 2}, "agent_player"),
             ({"game_name": "pig", "opponent_policy": "minimax"}, "without chance"),
@@ -69,6 +72,37 @@ class TestChoices:
         with pytest.raises(ValidationFailedError, match=reason):
             environment.reset(game_name=game_name)
 
+    @pytest.mark.parametrize(
+        ("game_name", "params"),
+        [
+            ("hanabi", {"colors": 37}),
+            ("hanabi", {"players": 2, "hand_size": 0}),
+            ("universal_poker", {"numRanks": 37}),
+            ("yacht", {"dice_sides": 100}),
+            ("go", {"komi": 1.5}),
+            ("quoridor", {"ansi_color_output": True}),
+        ],
+    )
+    def test_numbers_that_could_end_the_process_never_reach_the_library(
+        self, game_name: str, params: dict[str, Any]
+    ) -> None:
+        anything = OpenSpielEnvironment(OpenSpielSettings(allowed_games=("*",)))
+        with pytest.raises(ValidationFailedError, match="must be left at its default"):
+            anything.reset(game_name=game_name, game_params=params)
+
+    def test_an_operator_may_widen_and_narrow_the_bounds(self) -> None:
+        variables = {
+            "OPENSPIEL_ALLOWED_GAMES": "catch,mnk",
+            "OPENSPIEL_PARAM_BOUNDS": '{"mnk": {"m": [3, 9]}, "catch": {"rows": [2, 200]}}',
+        }
+        environment = OpenSpielEnvironment(OpenSpielSettings.from_environ(variables))
+        assert len(environment.reset(game_params={"rows": 200, "columns": 3}).info_state) == 600
+        environment.reset(game_name="mnk", game_params={"m": 4, "n": 15})
+        with pytest.raises(ValidationFailedError, match=r"'m'.*3 to 9"):
+            environment.reset(game_name="mnk", game_params={"m": 10})
+        with pytest.raises(ValidationFailedError, match=r"'n'.*default"):
+            environment.reset(game_name="mnk", game_params={"n": 4})
+
     def test_files_and_the_librarys_own_seed_cannot_be_chosen(self) -> None:
         anything = OpenSpielEnvironment(OpenSpielSettings(allowed_games=("*",)))
         with pytest.raises(ValidationFailedError, match="instances_file"):
@@ -90,14 +124,12 @@ class TestChoices:
             small.reset(game_params={"rows": 100})
 
     @settings(max_examples=200, deadline=None)
-    @given(st.sampled_from(BOUNDED_GAMES), st.data())
+    @given(st.sampled_from(sorted(BOUNDS)), st.data())
     def test_every_choice_within_the_bounds_plays(self, game_name: str, data: st.DataObject) -> None:
         params: dict[str, int] = {}
-        for name, bounds in _BOUNDS[game_name].items():
-            choices = sorted(bounds) if isinstance(bounds, frozenset) else None
-            value = st.sampled_from(choices) if choices else st.integers(*bounds)
+        for name, choices in BOUNDS[game_name].items():
             if data.draw(st.booleans()):
-                params[name] = data.draw(value, label=name)
+                params[name] = data.draw(st.sampled_from(choices), label=name)
         environment = OpenSpielEnvironment()
         observation = environment.reset(seed=1, game_name=game_name, game_params=params)
         chooser = random.Random(1)
@@ -126,7 +158,13 @@ class TestSettings:
             ("OPENSPIEL_GAME_PARAMS", '{"rows": 100000, "columns": 1000}'),
             ("OPENSPIEL_ALLOWED_GAMES", "catch,nonsense"),
             ("OPENSPIEL_ALLOWED_GAMES", " , "),
-            ("OPENSPIEL_MAX_PARAMETER", "0"),
+            ("OPENSPIEL_PARAM_BOUNDS", "3"),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"chess": 3}'),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"cach": {"rows": [1, 2]}}'),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"catch": {"row": [1, 2]}}'),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"catch": {"rows": [2, 1]}}'),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"catch": {"rows": [1, 2.5]}}'),
+            ("OPENSPIEL_PARAM_BOUNDS", '{"go": {"komi": [1, 2]}}'),
             ("OPENSPIEL_MAX_TENSOR", "many"),
             ("OPENSPIEL_MCTS_SIMULATIONS", "0"),
             ("OPENSPIEL_MINIMAX_DEPTH", "-2"),

@@ -34,6 +34,7 @@ class OpenSpielEnvironment(Environment[OpenSpielAction, OpenSpielObservation, Op
             ConfigurationError: an environment variable has a value that cannot work.
         """
         self._settings = settings or OpenSpielSettings.from_environ()
+        self._bounds = self._settings.bounds
         self._seats: tuple[Match, Opponent] | None = None
         chosen = self._settings
         game = self._load(chosen.game, chosen.game_params, Random(0))
@@ -123,7 +124,7 @@ class OpenSpielEnvironment(Environment[OpenSpielAction, OpenSpielObservation, Op
             params = dict(settings.game_params) if name == settings.game else {}
         else:
             params = game_params
-            check_parameters(name, params, settings.max_parameter)
+            check_parameters(name, params, self._bounds)
         game = self._load(name, params, random)
         seat = settings.agent_player if agent_player is None else agent_player
         _check_seat(seat, game)

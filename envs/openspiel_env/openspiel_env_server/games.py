@@ -1,13 +1,14 @@
 """Which games may be played with which parameters, and loading them.
 
-The library checks little: it loads a catch of a billion cells or of minus one row, and it prints a page to stderr at an
-unknown name. So what a client asks for is checked here, before the library hears of it.
+The library checks little: it loads a catch of a billion cells or of minus one row, prints a page to stderr at an
+unknown name, and ends the whole process at a hanabi of 37 colours or a poker of 37 ranks. So what a client asks for is
+checked here, before the library hears of it, and a number may be chosen only between bounds that were tried.
 """
 
 import difflib
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,31 +16,49 @@ import pyspiel  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from openenv_core.errors import ValidationFailedError
 
-__all__ = ["BOUNDED_GAMES", "Game", "check_name", "check_parameters", "load"]
+__all__ = ["BOUNDS", "Bounds", "Game", "check_name", "check_parameters", "load", "parameters_of"]
 
-_Bounds = tuple[int, int] | frozenset[int]
+Bounds = Mapping[str, Mapping[str, Sequence[int]]]
+"""By game and parameter: the values that may be chosen, in ascending order; a ``range`` where they have no gaps."""
 
-_BOUNDS: dict[str, dict[str, _Bounds]] = {
-    "2048": {"max_tile": frozenset(2**n for n in range(3, 17))},
+_EITHER = (False, True)
+
+BOUNDS: Bounds = {
+    "2048": {"max_tile": [2**n for n in range(3, 17)]},
     "blackjack": {},
-    "breakthrough": {"rows": (3, 12), "columns": (2, 12)},
-    "catch": {"rows": (2, 100), "columns": (1, 100)},
-    "cliff_walking": {"height": (2, 50), "width": (3, 50), "horizon": (1, 1000)},
-    "connect_four": {"rows": (1, 20), "columns": (1, 20), "x_in_row": (1, 20)},
-    "dots_and_boxes": {"num_rows": (1, 8), "num_cols": (1, 8)},
-    "hex": {"board_size": (2, 19), "num_cols": (2, 19), "num_rows": (2, 19)},
-    "kuhn_poker": {"players": (2, 10)},
-    "leduc_poker": {"players": (2, 10), "starting_player": (0, 1)},
-    "liars_dice": {"players": (2, 2), "numdice": (1, 5), "dice_sides": (1, 10)},
+    "breakthrough": {"rows": range(3, 13), "columns": range(2, 13)},
+    "catch": {"rows": range(2, 101), "columns": range(1, 101)},
+    "cliff_walking": {"height": range(2, 51), "width": range(3, 51), "horizon": range(1, 1001)},
+    "connect_four": {
+        "rows": range(1, 21),
+        "columns": range(1, 21),
+        "x_in_row": range(1, 21),
+        "egocentric_obs_tensor": _EITHER,
+    },
+    "dots_and_boxes": {"num_rows": range(1, 9), "num_cols": range(1, 9), "utility_margin": _EITHER},
+    # Boards that are not square write past the end of a buffer, with plain_obs_tensor and more rows than columns.
+    "hex": {"board_size": range(2, 20), "swap": _EITHER},
+    "kuhn_poker": {"players": range(2, 11)},
+    "leduc_poker": {
+        "players": range(2, 11),
+        "starting_player": range(2),
+        "action_mapping": _EITHER,
+        "suit_isomorphism": _EITHER,
+    },
+    "liars_dice": {"numdice": range(1, 6), "dice_sides": range(1, 11)},
     "mancala": {},
-    "nim": {},
+    "nim": {"is_misere": _EITHER},
     "othello": {},
-    "pig": {"players": (2, 10), "winscore": (1, 200), "horizon": (1, 1000), "diceoutcomes": (1, 20)},
+    "pig": {
+        "players": range(2, 11),
+        "winscore": range(1, 201),
+        "horizon": range(1, 1001),
+        "diceoutcomes": range(1, 21),
+        "piglet": _EITHER,
+    },
     "tic_tac_toe": {},
 }
-
-BOUNDED_GAMES = tuple(_BOUNDS)
-"""The games that a server offers by default: each has bounds of its own, within which every value was played."""
+"""The games that a server offers by default."""
 
 # Moves of these are seen by all at the table although cards or dice are not.
 _PUBLIC_MOVES = frozenset({"kuhn_poker", "leduc_poker", "liars_dice", "repeated_leduc_poker", "universal_poker"})
@@ -120,47 +139,49 @@ def _unplayable(found: Any) -> str | None:
     return None
 
 
-def check_parameters(name: str, parameters: Mapping[str, Any], largest: int) -> None:
-    """Refuse parameters that the game does not have or that are out of bounds.
+def parameters_of(name: str) -> dict[str, Any]:
+    """The parameters that a known game has, with their defaults.
 
-    A text parameter may only repeat its default, since the library reads some of them as names of files. The library's
-    own seed of chance may not be given at all: it follows from the episode's seed.
+    The library's own seed of chance is none of them: it follows from the episode's seed.
+    """
+    found: dict[str, Any] = _registered()[name].parameter_specification
+    return {key: value for key, value in found.items() if key != "rng_seed"}
+
+
+def check_parameters(name: str, parameters: Mapping[str, Any], bounds: Bounds) -> None:
+    """Refuse parameters that the game does not have, or values that a client may not choose.
+
+    A parameter without bounds may only repeat its default; fractions and texts never have any, and some texts are read
+    as names of files by the library.
 
     Args:
         name: a game that :func:`check_name` let pass.
         parameters: what the client chose.
-        largest: bound of numbers for which this module has no bounds of their own.
+        bounds: those of all games.
 
     Raises:
         ValidationFailedError: naming the parameter, and what may stand there.
     """
-    known = {key: value for key, value in _registered()[name].parameter_specification.items() if key != "rng_seed"}
+    known = parameters_of(name)
     for key, value in parameters.items():
         where = ("game_params", key)
         if key not in known:
             have = ", ".join(sorted(known)) or "none"
             raise _refusal(f"{name} has no parameter {key!r}; it has {have}", where, value, known=sorted(known))
-        wanted = _wanted(name, key, known[key], value, largest)
-        if wanted:
-            raise _refusal(f"{name} parameter {key!r} must be {wanted}, not {value!r}", where, value)
+        default = known[key]
+        if type(value) is type(default) and value == default:
+            continue
+        choices = bounds.get(name, {}).get(key, ())
+        if type(value) is not type(default) or value not in choices:
+            raise _refusal(f"{name} parameter {key!r} must be {_told(choices, default)}, not {value!r}", where, value)
 
 
-def _wanted(name: str, key: str, default: Any, value: Any, largest: int) -> str | None:
-    """What the parameter should have been, or ``None`` if it is that."""
-    if isinstance(default, bool):
-        return None if isinstance(value, bool) else "true or false"
-    if isinstance(default, int):
-        bounds = _BOUNDS.get(name, {}).get(key, (min(1, default), max(largest, default)))
-        is_integer = isinstance(value, int) and not isinstance(value, bool)
-        if isinstance(bounds, frozenset):
-            choices = ", ".join(map(str, sorted(bounds)))
-            return None if is_integer and value in bounds else f"one of {choices}"
-        low, high = bounds
-        return None if is_integer and low <= value <= high else f"an integer from {low} to {high}"
-    if isinstance(default, float):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return None if is_number and abs(value) <= largest else f"a number from {-largest} to {largest}"
-    return None if type(value) is type(default) and value == default else f"left at its default {default!r}"
+def _told(choices: Sequence[int], default: Any) -> str:
+    if not choices:
+        return f"left at its default {default!r}"
+    if isinstance(choices, range):
+        return f"an integer from {choices[0]} to {choices[-1]}"
+    return f"one of {', '.join(str(choice).lower() for choice in choices)}"
 
 
 def load(name: str, parameters: Mapping[str, Any], *, chance_seed: int, largest_tensor: int) -> Game:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from openenv_core.errors import ConfigurationError, ValidationFailedError
-from openspiel_env_server.games import BOUNDED_GAMES, check_name, load
+from openspiel_env_server.games import BOUNDS, Bounds, check_name, load, parameters_of
 from openspiel_env_server.opponents import POLICIES, make_opponent
 
 __all__ = ["ALL_GAMES", "OpenSpielSettings"]
@@ -45,6 +45,16 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
+def _range(game: str, name: str, pair: Any) -> range:
+    if type(parameters_of(game).get(name)) is not int:
+        raise ValidationFailedError(f"{game} has no whole number {name!r} among its parameters")
+    if not (isinstance(pair, list) and len(pair) == 2 and all(type(bound) is int for bound in pair)):
+        raise ValidationFailedError(f"the bounds of {name!r} must be two integers in a list, not {pair!r}")
+    if pair[0] > pair[1]:
+        raise ValidationFailedError(f"the bounds of {name!r} are in the wrong order: {pair!r}")
+    return range(pair[0], pair[1] + 1)
+
+
 def _setting(default: Any, variable: str, read: Callable[[str], Any], meaning: str) -> Any:
     metadata = {"variable": variable, "read": read, "meaning": meaning}
     if isinstance(default, dict):
@@ -66,10 +76,10 @@ class OpenSpielSettings:
         "random", "OPENSPIEL_OPPONENT_POLICY", str.strip, f"the other players: {', '.join(POLICIES)}"
     )
     allowed_games: tuple[str, ...] = _setting(
-        BOUNDED_GAMES, "OPENSPIEL_ALLOWED_GAMES", _names, f"games that reset may choose, or {ALL_GAMES} for all"
+        tuple(BOUNDS), "OPENSPIEL_ALLOWED_GAMES", _names, f"games that reset may choose, or {ALL_GAMES} for all"
     )
-    max_parameter: int = _setting(
-        100, "OPENSPIEL_MAX_PARAMETER", _positive, "largest number in game_params of games without bounds of their own"
+    param_bounds: Mapping[str, Any] = _setting(
+        {}, "OPENSPIEL_PARAM_BOUNDS", _object, 'further bounds, for example {"mnk": {"m": [3, 9], "n": [3, 9]}}'
     )
     max_tensor: int = _setting(20_000, "OPENSPIEL_MAX_TENSOR", _positive, "most numbers in one observation")
     mcts_simulations: int = _setting(100, "OPENSPIEL_MCTS_SIMULATIONS", _positive, "rollouts per move of mcts")
@@ -79,6 +89,7 @@ class OpenSpielSettings:
         if ALL_GAMES not in self.allowed_games:
             for name in self.allowed_games:
                 self._check("allowed_games", name, check_name, name, None)
+        self._check("param_bounds", self.param_bounds, lambda: self.bounds)
         self._check("game", self.game, check_name, self.game, None)
         limits = {"chance_seed": 0, "largest_tensor": self.max_tensor}
         game = self._check("game_params", self.game_params, load, self.game, self.game_params, **limits)
@@ -92,6 +103,16 @@ class OpenSpielSettings:
     def choosable_games(self) -> frozenset[str] | None:
         """The games that ``reset`` may choose, the default game among them; ``None`` for all."""
         return None if ALL_GAMES in self.allowed_games else frozenset((*self.allowed_games, self.game))
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between what a client may choose parameters: the package's own bounds, and over them the operator's."""
+        merged: dict[str, dict[str, Any]] = {game: dict(own) for game, own in BOUNDS.items()}
+        for game, own in self.param_bounds.items():
+            check_name(game, None)
+            for name, pair in own.items() if isinstance(own, Mapping) else [("", None)]:
+                merged.setdefault(game, {})[name] = _range(game, name, pair)
+        return merged
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str] | None = None) -> "OpenSpielSettings":
