@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from openenv_core import __version__
+from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.serve import serve
@@ -38,3 +39,4 @@ def _options(
 app.command("serve")(serve)
 app.command("list")(list_environments)
 app.command("demo")(demo)
+app.command("check")(check)

@@ -39,6 +39,7 @@ def check(target: Any, *, only: Collection[str] = (), skip: Collection[str] = ()
         ConfigurationError: there is no such target, or no check of a name given.
         OpenEnvError: the target cannot be checked: no environment can be built, no connection made.
     """
+    _ask_for_extras()
     from openenv_core.conformance.run import CheckRun
 
     with CheckRun(target, only=only, skip=skip, **options) as run:
@@ -55,6 +56,19 @@ def suite(target: Any, *, skip: Mapping[str, str] | None = None, **options: Any)
         skip: names of checks that do not apply, each with the reason.
         **options: as for :func:`check`.
     """
+    _ask_for_extras()
     from openenv_core.conformance.suite import make_suite
 
     return make_suite(target, skip or {}, options)
+
+
+def _ask_for_extras() -> None:
+    from importlib.util import find_spec
+
+    from openenv_core.errors import ConfigurationError
+
+    missing = [name for name in ("fastapi", "httpx", "jsonschema", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"the checks need {', '.join(missing)}: pip install 'openenv-core[cli,server]'", missing=missing
+        )
