@@ -30,7 +30,6 @@ from openenv_core.wire.frames import (
     HelloFrame,
     OpenData,
     OpenFrame,
-    ResetFrame,
     ServerFrame,
     StateRequestFrame,
 )
@@ -149,7 +148,7 @@ class V2Calls(Calls):
         return encode_frame(OpenFrame(id=request_id, data=OpenData(session=opened.session, token=opened.token)))
 
     def reset(self, request_id: int, session: str, options: Mapping[str, Any]) -> bytes:
-        return encode_frame(ResetFrame(id=request_id, session=session, data=dict(options)))
+        return self._codec.reset(request_id, session, dict(options))
 
     def step(self, request_id: int, session: str, action: Any, timeout_s: float | None) -> bytes:
         return self._codec.step(request_id, session, action, timeout_s)
@@ -212,7 +211,8 @@ def _greeting(frame: HelloFrame) -> Greeting:
 def _result(observation: Any, truncated: bool) -> StepResult[Any]:
     """The observation and the numbers that it carries, as a step result."""
     if isinstance(observation, dict):
-        inside = {key: value for key, value in observation.items() if key not in v1.LIFTED}
+        carried = v1.LIFTED if observation.get("success") is None else v1.LIFTED - {"success"}
+        inside = {key: value for key, value in observation.items() if key not in carried}
         return StepResult(
             inside,
             observation.get("reward"),
@@ -292,6 +292,8 @@ class V1Calls(Calls):
         inside: dict[str, Any] = data["observation"]
         done, truncated = bool(data.get("done", False)), bool(data.get("truncated", False))
         if self._raw:
+            if data.get("success") is not None:
+                inside["success"] = data["success"]
             return StepResult(inside, data.get("reward"), done, truncated, data.get("metadata"))
         merged = {**inside, **{name: data[name] for name in self._lifted if name in data}}
         observation = _read(self._observation, merged)

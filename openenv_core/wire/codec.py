@@ -39,7 +39,7 @@ from openenv_core.wire.frames import (
     StateRequestFrame,
     StepFrame,
 )
-from openenv_core.wire.values import model_json, parse_json
+from openenv_core.wire.values import model_json, parse_json, request_json
 
 __all__ = [
     "BadFrame",
@@ -207,12 +207,21 @@ class ClientCodec:
                 ) from None
         return frames if isinstance(frames, list) else [frames]
 
+    def reset(self, request_id: int, session: str, options: dict[str, Any]) -> bytes:
+        """A :class:`ResetFrame`. Raises as :meth:`step` does."""
+        data = request_json(options, "an option of reset")
+        return b'{"id":%d,"session":%b,"type":"reset","data":%b}' % (request_id, to_json(session), data)
+
     def step(self, request_id: int, session: str, action: Any, timeout_s: float | None = None) -> bytes:
-        """A :class:`StepFrame`. ``action`` is a model, or a mapping."""
+        """A :class:`StepFrame`. ``action`` is a model, or a mapping.
+
+        Raises:
+            ValidationFailedError: the action has no JSON form.
+        """
         limit = b"" if timeout_s is None else b',"timeout_s":%b' % to_json(timeout_s)
         return b'{"id":%d,"session":%b,"type":"step","data":%b%b}' % (
             request_id,
             to_json(session),
-            model_json(action),
+            request_json(action, "the action"),
             limit,
         )

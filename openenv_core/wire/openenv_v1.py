@@ -23,7 +23,7 @@ from openenv_core.errors import (
     jsonable,
     jsonable_problems,
 )
-from openenv_core.wire.values import LEGACY, model_json, value_json
+from openenv_core.wire.values import LEGACY, model_json, request_json, value_json
 
 __all__ = [
     "CLOSE_REQUEST",
@@ -206,13 +206,13 @@ def encode_error(error: OpenEnvError) -> bytes:
 
 
 def encode_reset(options: dict[str, Any]) -> bytes:
-    """A reset request."""
-    return b'{"type":"reset","data":%b}' % to_json(options)
+    """A reset request. Raises ``ValidationFailedError`` for an option without a JSON form."""
+    return b'{"type":"reset","data":%b}' % request_json(options, "an option of reset")
 
 
 def encode_step(action: Any) -> bytes:
-    """A step request; ``action`` is a model or a mapping."""
-    return b'{"type":"step","data":%b}' % model_json(action)
+    """A step request; ``action`` is a model or a mapping. Raises ``ValidationFailedError`` as :func:`encode_reset`."""
+    return b'{"type":"step","data":%b}' % request_json(action, "the action")
 
 
 class Reply(NamedTuple):

@@ -6,13 +6,24 @@ from typing import Any, Final
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
-from openenv_core.errors import InvalidObservationError
+from openenv_core.errors import InvalidObservationError, ValidationFailedError
 from openenv_core.types import NESTED_PICTURES, encode_bytes
 
-__all__ = ["LEGACY", "model_json", "parse_json", "value_json"]
+__all__ = ["LEGACY", "model_json", "parse_json", "request_json", "value_json"]
 
 LEGACY: Final = NESTED_PICTURES
 """Serialization context of everything that goes to a client of protocol version 1."""
+
+
+_PROBLEMS = (PydanticSerializationError, TypeError, ValueError, RecursionError)
+
+
+class _NotJsonError(Exception):
+    """Something has no JSON form; the message says what. ``field``: where in a model it is."""
+
+    def __init__(self, what: str, error: Exception, field: str | None = None) -> None:
+        super().__init__(f"{what} does not serialize: {error}")
+        self.details = {"field": field} if field is not None else {}
 
 
 def _plain(value: Any) -> Any:
@@ -39,7 +50,7 @@ def _without_bytes(value: Any) -> Any:
 
 
 def model_json(model: Any, *, exclude: set[str] | None = None, context: str | None = None) -> bytes:
-    """A model, a dataclass or a mapping as JSON bytes, in one pass.
+    """A model, a dataclass or a mapping that an environment returned, as JSON bytes, in one pass.
 
     Args:
         exclude: top-level fields to leave out.
@@ -48,6 +59,43 @@ def model_json(model: Any, *, exclude: set[str] | None = None, context: str | No
     Raises:
         InvalidObservationError: a field has no JSON form; the message names it.
     """
+    try:
+        return _json(model, exclude, context)
+    except _NotJsonError as error:
+        raise InvalidObservationError(f"{error}. The call itself has run.", **error.details) from None
+
+
+def value_json(value: Any, name: str) -> bytes:
+    """Plain values that an environment returned, as JSON bytes.
+
+    Args:
+        name: what to call them in a refusal.
+
+    Raises:
+        InvalidObservationError: they have no JSON form.
+    """
+    try:
+        return _value_json(value, name)
+    except _NotJsonError as error:
+        raise InvalidObservationError(f"{error}. The call itself has run.") from None
+
+
+def request_json(value: Any, name: str) -> bytes:
+    """An action or the options of a reset as JSON bytes.
+
+    Args:
+        name: what to call plain values in a refusal.
+
+    Raises:
+        ValidationFailedError: something in it has no JSON form; the message names it.
+    """
+    try:
+        return _value_json(value, name) if isinstance(value, dict) else _json(value, None, None)
+    except _NotJsonError as error:
+        raise ValidationFailedError(f"{error}; nothing was sent", **error.details) from None
+
+
+def _json(model: Any, exclude: set[str] | None, context: str | None) -> bytes:
     # Not isinstance: pydantic's metaclass makes that several times as slow, and this runs for every step.
     serializer = getattr(type(model), "__pydantic_serializer__", None)
     if serializer is None:
@@ -55,7 +103,7 @@ def model_json(model: Any, *, exclude: set[str] | None = None, context: str | No
     try:
         text: bytes = serializer.to_json(model, exclude=exclude, context=context, fallback=_plain)
         return text
-    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
+    except _PROBLEMS:
         return _careful_json(model, exclude, context)
 
 
@@ -77,38 +125,30 @@ def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | Non
                     _without_bytes(value), fallback=_plain, inf_nan_mode="strings", context=context
                 )
             fields.append(b"%b:%b" % (to_json(name), to_json(plain, inf_nan_mode="strings")))
-        except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
-            raise InvalidObservationError(
-                f"{type(model).__name__}.{name} does not serialize: {error}. The call itself has run.", field=name
-            ) from None
+        except _PROBLEMS as error:
+            raise _NotJsonError(f"{type(model).__name__}.{name}", error, name) from None
     return b"{%b}" % b",".join(fields)
 
 
-def value_json(value: Any, name: str) -> bytes:
-    """Plain values as JSON bytes, bytes among them as text.
-
-    Args:
-        name: what to call them in a refusal.
-
-    Raises:
-        InvalidObservationError: they have no JSON form.
-    """
+def _value_json(value: Any, name: str) -> bytes:
     try:
         return to_json(value, fallback=_plain, inf_nan_mode="strings")
-    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
+    except _PROBLEMS:
         pass
     try:
         return to_json(_without_bytes(value), fallback=_plain, inf_nan_mode="strings")
-    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
-        raise InvalidObservationError(f"{name} does not serialize: {error}. The call itself has run.") from None
+    except _PROBLEMS as error:
+        raise _NotJsonError(name, error) from None
 
 
 def _other_json(value: Any, exclude: set[str] | None) -> bytes:
+    if isinstance(value, Mapping):
+        return _value_json({key: item for key, item in value.items() if key not in (exclude or ())}, "a value")
     try:
         plain = TypeAdapter(type(value)).dump_python(value, exclude=exclude)
-        return to_json(_without_bytes(plain), fallback=_plain, inf_nan_mode="strings")
-    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
-        raise InvalidObservationError(f"{type(value).__name__} does not serialize: {error}") from None
+    except _PROBLEMS as error:
+        raise _NotJsonError(type(value).__name__, error) from None
+    return _value_json(plain, type(value).__name__)
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 
-from openenv_core.errors import InvalidObservationError
+from openenv_core.errors import InvalidObservationError, ValidationFailedError
 from openenv_core.types import Image, Observation
-from openenv_core.wire.values import LEGACY, model_json, parse_json, value_json
-from tests.unit.wire.samples import JSON_VALUES, OBSERVATIONS, Seen
+from openenv_core.wire.values import LEGACY, model_json, parse_json, request_json, value_json
+from tests.unit.wire.samples import JSON_VALUES, OBSERVATIONS, Guess, Seen
 
 
 def strict(text: bytes) -> Any:
@@ -145,7 +145,7 @@ def test_dataclasses_and_mappings_serialize_too() -> None:
         "score": 2.0,
     }
     assert strict(model_json({"a": b"\xff", "b": numpy.arange(2)})) == {"a": "data:;base64,/w==", "b": [0, 1]}
-    with pytest.raises(InvalidObservationError, match="dict does not serialize"):
+    with pytest.raises(InvalidObservationError, match="a value does not serialize"):
         model_json({"a": Opaque()})
 
 
@@ -153,6 +153,28 @@ def test_plain_values_are_refused_by_the_name_that_they_are_given() -> None:
     assert strict(value_json({"a": [b"\xff", float("nan")]}, "metadata")) == {"a": ["data:;base64,/w==", "NaN"]}
     with pytest.raises(InvalidObservationError, match="metadata does not serialize"):
         value_json({"a": Opaque()}, "metadata")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"seed": numpy.int64(3)}, {"seed": 3}),
+        ({"board": numpy.eye(2)}, {"board": [[1.0, 0.0], [0.0, 1.0]]}),
+        ({"blob": b"\xff"}, {"blob": "data:;base64,/w=="}),
+        (Guess(word="x", tags=["a"]), {**Guess(word="x", tags=["a"]).model_dump(mode="json")}),
+    ],
+    ids=repr,
+)
+def test_a_request_may_hold_what_an_observation_may(value: Any, expected: Any) -> None:
+    assert strict(request_json(value, "an option")) == expected
+
+
+def test_a_request_without_a_json_form_is_refused_before_it_is_sent() -> None:
+    with pytest.raises(ValidationFailedError, match=r"an option does not serialize.*; nothing was sent"):
+        request_json({"board": Opaque()}, "an option")
+    with pytest.raises(ValidationFailedError, match=r"Guess\.metadata does not serialize") as caught:
+        request_json(Guess(word="x", metadata={"board": Opaque()}), "the action")
+    assert caught.value.details == {"field": "metadata"}
 
 
 @given(JSON_VALUES)
