@@ -1,7 +1,7 @@
 """What the blocking and the awaiting client have in common: arguments, addresses, types, making a connection."""
 
 import ipaddress
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
@@ -164,6 +164,13 @@ class ClientBase:
     def session_id(self) -> str | None:
         """The server's name for the session, while there is one (``""`` with a server of protocol version 1)."""
         return self._flow.session_id
+
+    @property
+    def _connection_key(self) -> Hashable:
+        """Clients for which this is equal can use the same connection, one after the other."""
+        chosen = self._settings
+        pings = chosen.websocket_ping_interval_s, chosen.websocket_ping_timeout_s
+        return self._url, tuple(sorted(chosen.headers.items())), chosen.max_message_size_mb, pings
 
     def _calls(self, subprotocol: str | None) -> Calls:
         kind = V2Calls if subprotocol == SUBPROTOCOL else V1Calls

@@ -100,7 +100,7 @@ class OneSocket(Carrier):
         self._unsent: list[bytes] = []
         self._outcomes: dict[int, Outcome] = {}
         self._last_id = 0
-        self.hello: HelloData | None = None
+        self.hello: HelloData | None = calls.hello
 
     def open(self) -> None:
         """Open all sessions. Raises the first error there is, after all have been answered."""

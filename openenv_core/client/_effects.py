@@ -5,8 +5,9 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from openenv_core.errors import LossReason, SessionLostError
+from openenv_core.wire.frames import HelloData
 
-__all__ = ["Connect", "ConnectionGoneError", "Drop", "Effect", "Flow", "Receive", "Send", "Sleep", "backoff"]
+__all__ = ["Connect", "ConnectionGoneError", "Drop", "Effect", "Flow", "Receive", "Release", "Send", "Sleep", "backoff"]
 
 
 class Connect(NamedTuple):
@@ -35,7 +36,13 @@ class Drop(NamedTuple):
     """Close the socket, without a word to the session's server side beyond the close itself."""
 
 
-Effect = Connect | Send | Receive | Sleep | Drop
+class Release(NamedTuple):
+    """The socket carries no session any more: keep it for the next client, or close it."""
+
+    hello: HelloData
+
+
+Effect = Connect | Send | Receive | Sleep | Drop | Release
 Flow = Generator[Effect, Any, Any]
 
 

@@ -5,12 +5,23 @@ awaiting. Everything that is decided (open, resume, repeat, give up, lose) is de
 """
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Flow, Receive, Send, Sleep, backoff
+from openenv_core.client._effects import (
+    Connect,
+    ConnectionGoneError,
+    Drop,
+    Flow,
+    Receive,
+    Release,
+    Send,
+    Sleep,
+    backoff,
+)
 from openenv_core.errors import (
     CallTimeoutError,
     CapacityReachedError,
@@ -26,6 +37,8 @@ from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened
 from openenv_core.wire.frames import HelloData
 
 __all__ = ["SessionFlow"]
+
+_request_ids = itertools.count(1)
 
 _LAST_WORD_S = 5.0
 """After a connection has been mended, so much time is left at least to hear the answer of the call that was out."""
@@ -67,7 +80,6 @@ class SessionFlow:
         self._clock = clock
         self._calls: Calls | None = None
         self._opened: Opened | None = None
-        self._last_id = 0
         self._out: int | None = None
         self._lost_unasked = False
         self.hello: HelloData | None = None
@@ -148,9 +160,15 @@ class SessionFlow:
                 yield Send(calls.close(request_id, opened.session))
                 if wait and not calls.ordered:
                     yield from self._await_answer(calls, _Request(request_id, b"", 5.0, ""))
+                    yield from self._release()
             except (ConnectionGoneError, TimeoutError, OpenEnvError):
                 pass
         yield from self._forget()
+
+    def _release(self) -> Flow:
+        self._opened = self._calls = None
+        if self.hello is not None:
+            yield Release(self.hello)
 
     def _settle(self) -> Flow:
         """If the last call was abandoned (a cancelled task, an interrupt), its answer must meet no other call."""
@@ -183,8 +201,8 @@ class SessionFlow:
             yield Drop()
 
     def _next_id(self) -> int:
-        self._last_id += 1
-        return self._last_id
+        # Never twice in a process: a connection goes from client to client, and an answer must find its own request.
+        return next(_request_ids)
 
     def _open(self) -> Flow:
         deadline = self._clock() + self._settings.reconnect_timeout_s
@@ -205,6 +223,7 @@ class SessionFlow:
     def _open_once(self) -> Flow:
         # The connection is the flow's own only when the session is on it: this may be given up at any yield.
         calls = yield Connect()
+        self.hello = calls.hello
         request_id, wait_s = self._next_id(), self._settings.wait_for_capacity_s
         message = calls.open(request_id, wait_s)
         if message is None:

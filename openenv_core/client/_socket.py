@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
 from websockets.client import ClientProtocol
 from websockets.datastructures import HeadersLike
@@ -26,7 +26,7 @@ from openenv_core.client._effects import ConnectionGoneError
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.settings import ClientSettings
 
-__all__ = ["BlockingSocket"]
+__all__ = ["BlockingSocket", "watch"]
 
 _READ_BYTES = 1 << 18
 _ROUND_S = 1.0
@@ -151,15 +151,18 @@ class BlockingSocket:
 
     def serve_idle(self) -> None:
         """Answer and send pings, while nobody is in a call on this socket."""
-        if not self.lock.acquire(blocking=False):
+        lock = self.lock
+        if not lock.acquire(blocking=False):
             return  # the caller reads, and answers pings itself
         try:
+            if lock is not self.lock:
+                return  # in this very moment the socket got another client
             with contextlib.suppress(ConnectionGoneError):
                 while self._protocol.state is not State.CLOSED and not self._broken and self._read(0):
                     pass
                 self._mind_pings(time.monotonic())
         finally:
-            self.lock.release()
+            lock.release()
 
     @property
     def ended(self) -> bool:
@@ -293,15 +296,24 @@ class BlockingSocket:
         return ConnectionGoneError(None if code == 1006 else code, reason)
 
 
+class _Minded(Protocol):
+    """What the keeper looks after."""
+
+    @property
+    def ended(self) -> bool: ...
+
+    def serve_idle(self) -> None: ...
+
+
 class _Keeper:
     """One daemon thread that looks after all idle sockets of the process, and ends when there are none."""
 
     def __init__(self) -> None:
-        self._sockets: weakref.WeakSet[BlockingSocket] = weakref.WeakSet()
+        self._sockets: weakref.WeakSet[_Minded] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def watch(self, connection: BlockingSocket) -> None:
+    def watch(self, connection: _Minded) -> None:
         with self._lock:
             self._sockets.add(connection)
             if self._thread is None:
@@ -327,5 +339,8 @@ class _Keeper:
 
 
 _keeper = _Keeper()
+watch = _keeper.watch
+"""Have something looked after about once a second, until it has ended or is gone."""
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_keeper.forget_parent)

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect as open_websocket
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
-from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
+from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Release, Send
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.types import StepResult
 from openenv_core.wire.calls import Calls
@@ -130,7 +130,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     async def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Connect):
             return await self._connect()
-        if isinstance(effect, Drop):
+        if isinstance(effect, Drop | Release):
             return await self._drop()
         if not isinstance(effect, Send | Receive):
             return await asyncio.sleep(effect.seconds)

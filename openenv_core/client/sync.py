@@ -11,12 +11,14 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect as open_websocket
 
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
-from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Send
+from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Release, Send
 from openenv_core.client._flow import SessionFlow
 from openenv_core.client._socket import BlockingSocket
+from openenv_core.client._spares import spares
 from openenv_core.errors import ConfigurationError
 from openenv_core.types import StepResult
 from openenv_core.wire.calls import Calls
+from openenv_core.wire.frames import HelloData
 
 if TYPE_CHECKING:
     from openenv_core.client.aio import AsyncEnvClient
@@ -62,6 +64,8 @@ class Driver:
             return self.connect(client)
         if isinstance(effect, Drop):
             return self.drop()
+        if isinstance(effect, Release):
+            return self.release(client, effect.hello)
         return threading.Event().wait(effect.seconds)
 
     def live_socket(self) -> BlockingSocket:
@@ -74,6 +78,12 @@ class Driver:
         """Open a socket as the client's arguments say, in place of the one before."""
         self.drop()
         url, settings = client._url, client._settings
+        spare = spares.take(client._connection_key, self.lock)
+        if spare is not None:
+            self.socket, hello = spare
+            calls = client._calls(self.socket.subprotocol)
+            calls.hello = hello
+            return calls
         make: Any = functools.partial(BlockingSocket, lock=self.lock)
         try:
             found: Any = open_websocket(url, create_connection=make, legacy=True, **connector_arguments(url, settings))
@@ -82,6 +92,15 @@ class Driver:
         self.socket = found
         found.keep_alive(settings)
         return client._calls(found.subprotocol)
+
+    def release(self, client: ClientBase | None, hello: HelloData) -> None:
+        """Leave the socket to the next client with the same arguments, if it is good; else close it."""
+        found = self.socket
+        if client is None or found is None or found.ended or found.inherited:
+            self.drop()
+            return
+        self.socket = None
+        spares.put(client._connection_key, found, hello)
 
     def drop(self) -> None:
         """Close the socket, if there is one."""

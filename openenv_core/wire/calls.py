@@ -84,10 +84,12 @@ class Calls(ABC):
     Attributes:
         resumable: a session outlives its connection.
         ordered: answers come in the order of the requests and carry no id.
+        hello: what the server said of itself, where the connection was greeted before.
     """
 
     resumable: ClassVar[bool]
     ordered: ClassVar[bool]
+    hello: HelloData | None = None
 
     @abstractmethod
     def open(self, request_id: int, wait_s: float) -> bytes | None:
