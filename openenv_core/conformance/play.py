@@ -9,7 +9,13 @@ from pydantic import BaseModel, ConfigDict
 from openenv_core.client import EnvClient
 from openenv_core.conformance.actions import ActionSource
 from openenv_core.conformance.records import Trajectory, Turn, text_of
-from openenv_core.errors import OpenEnvError, SessionLostError, UnsupportedOperationError, ValidationFailedError
+from openenv_core.errors import (
+    EnvironmentFailedError,
+    OpenEnvError,
+    SessionLostError,
+    UnsupportedOperationError,
+    ValidationFailedError,
+)
 from openenv_core.types import StepResult
 
 __all__ = [
@@ -29,6 +35,9 @@ __all__ = [
 
 _TRIES = 25
 """So many actions are tried before a state is given up in which none is legal."""
+
+_FAILURES = 8
+"""So many steps may fail in the environment's own code before an episode is given up."""
 
 
 class RawObservation(BaseModel):
@@ -89,17 +98,22 @@ def options_of(seed: int | None, episode_id: str) -> dict[str, Any]:
 def record(client: RawClient, source: ActionSource, *, seed: int, episode_id: str, steps: int) -> Trajectory:
     """Play an episode with actions from ``source``, the same for the same seed, and keep what happened.
 
-    An action that is refused as not legal is replaced by another one. Any other error ends the play.
+    An action that is refused as not legal is replaced by another one. A step in which the environment's own code fails
+    is kept, since nobody knows what it has done by then, and the play goes on a few times. Any other error ends it.
     """
     random = Random(f"actions for seed {seed}")
     turns = [reset_turn(client, **options_of(seed, episode_id))]
-    refused = 0
-    while turns[-1].error is None and not turns[-1].done and len(turns) <= steps:
-        turn, more = next_turn(client, source, turns[-1].observation or "{}", random)
+    seen, refused, failures = turns[0].observation, 0, 0
+    while seen is not None and not turns[-1].done and len(turns) <= steps:
+        turn, more = next_turn(client, source, seen, random)
         refused += more
         if turn is None:
             break
         turns.append(turn)
+        failures += turn.error is not None
+        if turn.error is not None and not (isinstance(turn.error, EnvironmentFailedError) and failures < _FAILURES):
+            break
+        seen = turn.observation or seen
     return Trajectory(seed, episode_id, tuple(turns), refused)
 
 

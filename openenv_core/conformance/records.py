@@ -70,6 +70,13 @@ class Trajectory:
         return [read(turn.action) for turn in self.turns if turn.action is not None]
 
     @property
+    def legal_action(self) -> dict[str, Any] | None:
+        """The first action that was done; ``None`` where none was."""
+        done = (turn.action for turn in self.turns if turn.action is not None and turn.error is None)
+        found: dict[str, Any] | None = read(next(done, "null"))
+        return found
+
+    @property
     def steps(self) -> int:
         """Number of steps that gave an observation."""
         return sum(turn.action is not None and turn.error is None for turn in self.turns)

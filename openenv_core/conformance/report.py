@@ -29,7 +29,7 @@ def passed(reason: str) -> Finding:
 
 def failed(what: str, remedy: str) -> Finding:
     """The target is at fault: ``what`` was seen, and ``remedy`` is what its author can do."""
-    return Finding(Verdict.FAIL, f"{what}. {remedy[:1].upper()}{remedy[1:]}.")
+    return Finding(Verdict.FAIL, f"{what.rstrip('.')}. {remedy[:1].upper()}{remedy[1:]}.")
 
 
 def skipped(reason: str) -> Finding:

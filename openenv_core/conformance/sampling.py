@@ -258,7 +258,8 @@ class Sampler:
         last = math.floor(high / step) - (schema.get("exclusiveMaximum") == math.floor(high / step) * step)
         if first > last:
             raise UnsupportedOperationError(f"no integer fits the bounds of {dict(schema)}")
-        return int(self._random.choice((first, last, self._random.randint(first, last))) * step)
+        at_the_edge = self._random.random() < (0.5 if self._wild else 0.1)
+        return int((self._random.choice((first, last)) if at_the_edge else self._random.randint(first, last)) * step)
 
     def _number(self, schema: Mapping[str, Any]) -> float:
         low, high = _bounds(schema)

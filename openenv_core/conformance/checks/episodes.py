@@ -118,12 +118,12 @@ def reset_is_clean(bench: Bench) -> Finding:
 
 def step_before_reset(bench: Bench) -> Finding:
     """A step before the first reset is refused, or starts an episode; it does not break."""
-    actions = bench.episodes[0].actions
-    if not actions:
+    action = bench.episodes[0].legal_action
+    if action is None:
         return skipped("no legal action is known")
     with bench.client() as client:
         session = client.session_id
-        turn = step_turn(client, actions[0])
+        turn = step_turn(client, action)
         if turn.error is not None and not isinstance(turn.error, EpisodeNotStartedError | ValidationFailedError):
             return failed(
                 f"a step before reset ended in {turn.error.code}: {turn.error.message}",
@@ -239,7 +239,9 @@ CHECKS = (
     Check("plays", "episodes can be played", plays),
     Check("observation_schema", "every observation fits its schema", observation_schema),
     Check("reward_finite", "every reward is a finite number or None", reward_finite),
-    Check("result_agrees", "a result says what its observation says", result_agrees, needs=("plays", "observation_schema")),
+    Check(
+        "result_agrees", "a result says what its observation says", result_agrees, needs=("plays", "observation_schema")
+    ),
     Check("errors_typed", "an action that cannot be done is refused with a reason", errors_typed, needs=("plays",)),
     Check("reset_is_clean", "a reset keeps nothing of the last episode", reset_is_clean, needs=("plays",)),
     Check(

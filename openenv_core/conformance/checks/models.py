@@ -129,4 +129,11 @@ def _answer(calls: Calls, message: bytes) -> Any:
     return answer.value
 
 
-CHECKS = (Check("models_round_trip", "models come out of the wire as they went in", models_round_trip, needs=("observation_schema",)),)
+CHECKS = (
+    Check(
+        "models_round_trip",
+        "models come out of the wire as they went in",
+        models_round_trip,
+        needs=("observation_schema",),
+    ),
+)

@@ -61,9 +61,10 @@ def wrong_reset_option(bench: Bench) -> Finding:
 def invalid_action(bench: Bench) -> Finding:
     """An action outside its schema is refused, and changes nothing."""
     played = bench.episodes[0]
-    if not played.actions:
+    good = played.legal_action
+    if good is None:
         return skipped("no legal action is known")
-    wrong = list(wrong_actions(bench.schemas["action"], played.actions[0]))
+    wrong = list(wrong_actions(bench.schemas["action"], good))
     if not wrong:
         return skipped("the action's schema allows anything: type its fields to have actions checked")
     remedy = (
@@ -80,7 +81,7 @@ def invalid_action(bench: Bench) -> Finding:
                 return failed(_bare(f"an action with {what}", error), remedy)
         if client.session_id != session or client.state().model_dump() != before:
             return failed("refused actions changed the state", "look at no action before it is validated")
-        _, error = attempt(client.step, played.actions[0])
+        _, error = attempt(client.step, good)
     if error is not None and not isinstance(error, ValidationFailedError):
         return failed(f"after refused actions a good one failed: {error.message}", remedy)
     return passed(f"{len(wrong)} wrong actions refused; the session lives")

@@ -1,68 +1,78 @@
 """Sessions know nothing of each other."""
 
+from random import Random
+
 from openenv_core.conformance.bench import SESSIONS, Bench
-from openenv_core.conformance.play import RawClient, options_of, replay, reset_turn, step_turn, turn_of
+from openenv_core.conformance.play import RawClient, next_turn, options_of, replay, reset_turn, step_turn, turn_of
 from openenv_core.conformance.records import Trajectory, Turn, text_of, trajectory_difference
 from openenv_core.conformance.registry import Check
 from openenv_core.conformance.report import Finding, failed, passed, skipped
 from openenv_core.conformance.verdicts import judge_strangers, strange_texts
-from openenv_core.errors import CapacityReachedError, OpenEnvError
+from openenv_core.errors import CapacityReachedError, OpenEnvError, SessionLostError
 
 __all__ = ["CHECKS"]
 
 _REMEDY = "Keep what belongs to an episode on the object (self), never on the class or the module"
 _UNTOLD_CAPACITY = 2
+_NEIGHBOURS_SEED = 1000
+_NEIGHBOURS_NAME = "next door"
 
 
 def sessions_isolated(bench: Bench) -> Finding:
-    """Two sessions, played in turns, do not see each other; where there is room for one only, the next sees nothing."""
-    own = bench.episodes[0]
-    other = next((episode for episode in bench.episodes[1:] if episode.actions), own)
-    with bench.client() as client:
-        alone = replay(client, own)
-        is_repeatable = trajectory_difference(own, alone) is None
+    """A session does not notice another one; where there is room for one only, the next one sees nothing of it."""
     if bench.capacity is not None and bench.capacity.max == 1:
-        return _one_after_the_other(bench, own, other)
-    with bench.client() as first, bench.client() as second:
-        try:
-            played = _in_turns(first, second, own, other)
-        except CapacityReachedError:
-            return _one_after_the_other(bench, own, other)
-        steps = [played[0].steps, played[1].steps]
-        states = [first.state().model_dump(), second.state().model_dump()]
-    if is_repeatable and (difference := trajectory_difference(own, played[0])) is not None:
-        return failed(f"with another session beside it, seed {own.seed} went differently: {difference}", _REMEDY)
-    stranger = judge_strangers(played[0].turns, strange_texts(own, other))
-    if stranger is not None:
-        return failed(f"a session saw {stranger!r}, which another one said", _REMEDY)
-    for told, count, episode in zip(states, steps, (own, other), strict=True):
-        if (told.get("step_count", count), told.get("episode_id") or episode.episode_id) != (count, episode.episode_id):
-            return failed(
-                f"a session of {count} steps named {episode.episode_id!r} tells of {told.get('step_count')} steps and "
-                f"{told.get('episode_id')!r}",
-                _REMEDY,
-            )
-    if not is_repeatable:
+        return _one_after_the_other(bench)
+    told = 0
+    with bench.client() as neighbour:
+        for own in bench.episodes:
+            with bench.client() as client:
+                alone = replay(client, own)
+                count = client.state().model_dump().get("step_count")
+            try:
+                with bench.client() as client:
+                    together, others = _with_a_neighbour(bench, client, neighbour, own)
+                    state = client.state().model_dump()
+            except CapacityReachedError:
+                return _one_after_the_other(bench)
+            if trajectory_difference(own, alone) is None:
+                told += 1
+                fault = trajectory_difference(own, together)
+                if fault is None and state.get("step_count") != count:
+                    fault = f"the state tells of {state.get('step_count')} steps, not {count}"
+                if fault is not None:
+                    return failed(f"with another session beside it, seed {own.seed} went differently: {fault}", _REMEDY)
+            if state.get("episode_id") == _NEIGHBOURS_NAME:
+                return failed("the state tells the name of another session's episode", _REMEDY)
+            if stranger := judge_strangers(together.turns, strange_texts(own, others)):
+                return failed(f"a session saw {stranger!r}, which another one said", _REMEDY)
+    if told == 0:
         return skipped("texts and states did not mix; more can be told once a seed fixes an episode")
-    return passed(f"{steps[0]} and {steps[1]} steps in turns, each as if alone")
+    return passed(f"{told} episodes beside another session, each as if alone")
 
 
-def _in_turns(first: RawClient, second: RawClient, own: Trajectory, other: Trajectory) -> tuple[Trajectory, Trajectory]:
-    turns: tuple[list[Turn], list[Turn]] = ([], [])
-    sides = tuple(zip((first, second), (own, other), turns, strict=True))
-    for client, episode, made in sides:
-        made.append(reset_turn(client, **options_of(episode.seed, episode.episode_id)))
-        if isinstance(made[-1].error, CapacityReachedError):
-            raise made[-1].error
-    for number in range(max(len(own.actions), len(other.actions))):
-        for client, episode, made in sides:
-            if number < len(episode.actions) and not made[-1].done:
-                made.append(step_turn(client, episode.actions[number]))
-    played = [Trajectory(episode.seed, episode.episode_id, tuple(made)) for _, episode, made in sides]
-    return played[0], played[1]
+def _with_a_neighbour(
+    bench: Bench, client: RawClient, neighbour: RawClient, own: Trajectory
+) -> tuple[Trajectory, Trajectory]:
+    """An episode played again, while before each step a neighbour begins an episode of its own; and what that did."""
+    random = Random(f"neighbour of seed {own.seed}")
+    turns = [reset_turn(client, **options_of(own.seed, own.episode_id))]
+    others: list[Turn] = []
+    for number, action in enumerate(own.actions):
+        if turns[-1].done or isinstance(turns[-1].error, SessionLostError):
+            break
+        seed = bench.options.seed + _NEIGHBOURS_SEED + number
+        others.append(reset_turn(neighbour, **options_of(seed, _NEIGHBOURS_NAME)))
+        if isinstance(others[-1].error, CapacityReachedError):
+            raise others[-1].error
+        if others[-1].observation is not None and not others[-1].done:
+            turn, _ = next_turn(neighbour, bench.actions, others[-1].observation, random)
+            others += [turn] if turn is not None else []
+        turns.append(step_turn(client, action))
+    return Trajectory(own.seed, own.episode_id, tuple(turns)), Trajectory(None, _NEIGHBOURS_NAME, tuple(others))
 
 
-def _one_after_the_other(bench: Bench, own: Trajectory, other: Trajectory) -> Finding:
+def _one_after_the_other(bench: Bench) -> Finding:
+    own, other = bench.episodes[0], bench.episodes[-1]
     with bench.client() as client:
         replay(client, other)
     with bench.client() as client:
@@ -70,8 +80,7 @@ def _one_after_the_other(bench: Bench, own: Trajectory, other: Trajectory) -> Fi
         told = client.state().model_dump()
     if told.get("step_count", 0) != 0 or told.get("episode_id") == other.episode_id:
         return failed(f"a new session begins with the state of the one before: {text_of(told):.100}", _REMEDY)
-    stranger = judge_strangers([turn], strange_texts(own.head(0), other))
-    if stranger is not None:
+    if stranger := judge_strangers([turn], strange_texts(own.head(0), other)):
         return failed(f"a new session saw {stranger!r}, which the one before said", _REMEDY)
     return passed("one session at a time; the next one knows nothing of it")
 
@@ -85,7 +94,7 @@ def concurrency(bench: Bench) -> Finding:
     room = _UNTOLD_CAPACITY if capacity is None else min(SESSIONS, capacity.max - capacity.active)
     if room < 2:
         return skipped("the server has room for one session only")
-    expected = [bench.episodes[number % len(bench.episodes)] for number in range(room)]
+    expected = [_alone(bench, number) for number in range(room)]
     try:
         played = _side_by_side(bench, expected)
     except CapacityReachedError as error:
@@ -95,6 +104,15 @@ def concurrency(bench: Bench) -> Finding:
         if difference is not None:
             return failed(f"among {room} sessions at once, seed {alone.seed} went differently: {difference}", _REMEDY)
     return passed(f"{room} sessions at once, each as if alone")
+
+
+def _alone(bench: Bench, number: int) -> Trajectory:
+    """An episode of a seed of its own, for each session another one."""
+    actions = bench.episodes[number % len(bench.episodes)]
+    if number < len(bench.episodes):
+        return actions
+    with bench.client() as client:
+        return replay(client, actions, seed=bench.options.seed + number)
 
 
 def _side_by_side(bench: Bench, expected: list[Trajectory]) -> list[Trajectory]:
