@@ -12,7 +12,7 @@ from openenv_core.client._flow import SessionFlow
 from openenv_core.errors import ConnectionFailedError, OpenEnvError, UnauthorizedError, ValidationFailedError
 from openenv_core.settings import ClientSettings
 from openenv_core.wire.calls import Calls, V1Calls, V2Calls
-from openenv_core.wire.frames import SUBPROTOCOL
+from openenv_core.wire.frames import SUBPROTOCOL, HelloData
 
 __all__ = ["ClientBase", "connection_error", "connector_arguments", "websocket_url"]
 
@@ -171,6 +171,11 @@ class ClientBase:
         chosen = self._settings
         pings = chosen.websocket_ping_interval_s, chosen.websocket_ping_timeout_s
         return self._url, tuple(sorted(chosen.headers.items())), chosen.max_message_size_mb, pings
+
+    @property
+    def hello(self) -> HelloData | None:
+        """What the server has said of itself when it was connected to; ``None`` before, and with version 1."""
+        return self._flow.hello
 
     def _calls(self, subprotocol: str | None) -> Calls:
         kind = V2Calls if subprotocol == SUBPROTOCOL else V1Calls

@@ -144,13 +144,14 @@ class Capacity(_Frame):
 
 
 class HelloData(_Frame):
-    """Who speaks."""
+    """Who speaks. ``reset_options``: the names that ``reset`` takes; ``None`` where it takes any, or nobody knows."""
 
     protocol: int
     server: str
     env_name: str
     limits: Limits
     capacity: Capacity
+    reset_options: list[str] | None = None
 
 
 class HelloFrame(_Frame):
