@@ -69,6 +69,8 @@ class Gateway:
         self.reader = RequestReader(types.action)
         self.codec = ServerCodec(types.action)
         self._class = class_of_factory(factory)
+        options = None if self._class is None else traits_of(self._class).reset_options
+        self._reset_options = None if options is None or options.takes_any else options.known
         self._schema: dict[str, Any] | None = None
         self._metadata: EnvironmentMetadata | None = None
 
@@ -122,6 +124,7 @@ class Gateway:
                 resume_grace_s=settings.resume_grace_s,
             ),
             capacity=Capacity(active=admission.active, max=admission.max_sessions, queued=admission.queued),
+            reset_options=self._reset_options,
         )
 
     def schema(self) -> Mapping[str, Any]:
