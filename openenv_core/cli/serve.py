@@ -7,23 +7,31 @@ from typing import Annotated, Any
 
 import typer
 
-from openenv_core.settings import ServerSettings
+from openenv_core.settings import ServerSettings, SettingRow
 
 __all__ = ["serve"]
 
 
-def _option(entry: "dataclasses.Field[Any]") -> inspect.Parameter:
+def _option(entry: "dataclasses.Field[Any]", row: SettingRow) -> inspect.Parameter:
     """A command-line option for a setting; its environment variable counts where the option is not given."""
-    meta = entry.metadata
+    read = entry.metadata["read"]
+
+    def parse(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise typer.BadParameter(f"{text!r}: {error}") from None
+
+    # A line of its own for the variable, which is what a container sets.
+    help_text = f"{row.meaning[0].upper()}{row.meaning[1:]} (default {row.default}).\n\n{row.variable}"
     kind: Any = type(entry.default)
-    shown = entry.default if kind is not float else f"{entry.default:g}"
-    flag = "--" + entry.name.removesuffix("_s").replace("_", "-")
-    flags = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
-    help_text = f"{meta['meaning'].capitalize()}. Variable {meta['variable']}; default {shown}."
-    annotation = Annotated[
-        kind | None, typer.Option(flags, help=help_text, show_default=False, rich_help_panel="Limits")
-    ]
-    return inspect.Parameter(entry.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    flags, shape = row.option, {"parser": parse, "metavar": {tuple: "list"}.get(kind, kind.__name__)}
+    if kind is bool:
+        flags, shape = f"{row.option}/--no-{row.option[2:]}", {}
+    option: Any = typer.Option(flags, help=help_text, show_default=False, rich_help_panel=row.group, **shape)
+    return inspect.Parameter(
+        entry.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
 
 
 def serve(
@@ -35,7 +43,8 @@ def serve(
 ) -> None:
     """Serve an environment until it is told to stop (Ctrl-C, SIGTERM); running calls may finish first.
 
-    The number of sessions is the environment's own default unless a setting gives it.
+    The number of sessions is the environment's own default unless a setting gives it. The variable OPENENV_TOKEN
+    makes the server ask every caller for that token; it has no option, since others can read a command line.
     """
     from openenv_core.cli.targets import resolve
     from openenv_core.errors import ConfigurationError
@@ -53,6 +62,8 @@ def serve(
 
 
 _own = [p for p in inspect.signature(serve).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-_all = [*_own, *(_option(entry) for entry in dataclasses.fields(ServerSettings))]
+_settings = zip(dataclasses.fields(ServerSettings), ServerSettings.table(), strict=True)
+# A secret has no option: a command line is for everybody on the machine to read.
+_all = [*_own, *(_option(entry, row) for entry, row in _settings if row.option)]
 serve.__signature__ = inspect.Signature(_all)  # type: ignore[attr-defined]
 serve.__annotations__ = {parameter.name: parameter.annotation for parameter in _all}

@@ -19,7 +19,7 @@ from openenv_core.errors import ConnectionFailedError
 
 __all__ = ["ProcessRuntime"]
 
-_LISTENING = re.compile(r"listening on (http://\S+)")
+_LISTENING = re.compile(r'listening on (http://[^\s"]+)')
 
 
 class ProcessRuntime:

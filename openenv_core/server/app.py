@@ -7,13 +7,17 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import WebSocketRoute
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from openenv_core.backends import Backend, InlineBackend, ThreadBackend
 from openenv_core.environment import EnvironmentSpec, class_of_factory, traits_of
 from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationError, OpenEnvError
+from openenv_core.server.doorkeeper import Doorkeeper
+from openenv_core.server.doors import Doors
 from openenv_core.server.gateway import Gateway, ModelTypes
-from openenv_core.server.http import HttpDoor, error_response
+from openenv_core.server.http import SESSION_HEADER, HttpDoor, error_response
 from openenv_core.server.tasks import TaskDoor
 from openenv_core.server.ws import WebSocketDoor
 from openenv_core.sessions.manager import SessionManager
@@ -153,14 +157,33 @@ def _assemble(gateway: Gateway, mode: str) -> FastAPI:
 
     app = FastAPI(title="OpenEnv Environment HTTP API", version=_API_VERSION, lifespan=lifespan)
     app.state.gateway = gateway
+    app.state.doorkeeper = Doorkeeper(gateway.settings)
     app.add_exception_handler(OpenEnvError, _on_error)
     # First of the routes, which are tried in order: it is the one that thousands of sessions come through.
     app.router.routes.insert(0, WebSocketRoute("/ws", WebSocketDoor(gateway)))
     app.include_router(HttpDoor(gateway, control=mode != "production").router)
     app.include_router(TaskDoor(gateway).router)
+    _guard(app, gateway)
     return app
 
 
+def _guard(app: FastAPI, gateway: Gateway) -> None:
+    """Put the doors around the application. What is added later stands further out."""
+    settings = gateway.settings
+    app.add_middleware(Doors, gateway=gateway, doorkeeper=app.state.doorkeeper)
+    if settings.allowed_origins:
+        # Further out than the doors: a browser asks whether it may send a token before it sends one.
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.allowed_origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", SESSION_HEADER],
+            expose_headers=[SESSION_HEADER],
+        )
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
+
+
 async def _on_error(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, OpenEnvError)
-    return error_response(error)
+    gateway: Gateway = request.app.state.gateway
+    return error_response(gateway.typed_error(error))

@@ -4,6 +4,7 @@ The WebSocket, HTTP and tool doors differ in how they read requests and write re
 """
 
 import logging
+import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter
 
 from openenv_core.environment import class_of_factory, traits_of
 from openenv_core.errors import EnvironmentFailedError, OpenEnvError, UnsupportedOperationError
+from openenv_core.server.logs import Redactor, secrets_of
 from openenv_core.sessions.manager import SessionManager
 from openenv_core.sessions.session import Session
 from openenv_core.settings import ServerSettings
@@ -68,6 +70,7 @@ class Gateway:
         self.settings = settings
         self.reader = RequestReader(types.action)
         self.codec = ServerCodec(types.action)
+        self._redact = Redactor([settings.token, *secrets_of(os.environ)])
         self._class = class_of_factory(factory)
         options = None if self._class is None else traits_of(self._class).reset_options
         self._reset_options = None if options is None or options.takes_any else options.known
@@ -98,11 +101,15 @@ class Gateway:
         return session.state(reply, timeout_s)
 
     def typed_error(self, error: Exception) -> OpenEnvError:
-        """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only."""
+        """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only.
+
+        No secret of this process leaves it in a message, whatever an environment put into the text of an exception.
+        """
         if isinstance(error, OpenEnvError):
+            error.message = self._redact(error.message)
             return error
         error_id = secrets.token_hex(4)
-        _log.error("unexpected error %s", error_id, exc_info=error)
+        _log.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
         return EnvironmentFailedError("the server failed on this request; its log knows why", error_id=error_id)
 
     def warn_if_large(self, reply: bytes, what: str) -> None:

@@ -6,6 +6,7 @@ those of the caller's sessions whose episode is over, so that a script that play
 neither. HTTP sessions count against the capacity like any other, and are reaped when idle.
 """
 
+import math
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
@@ -13,7 +14,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from openenv_core.errors import LossReason, OpenEnvError, ProtocolError, ValidationFailedError, jsonable
+from openenv_core.errors import (
+    LossReason,
+    OpenEnvError,
+    ProtocolError,
+    UnauthorizedError,
+    ValidationFailedError,
+    jsonable,
+)
 from openenv_core.server.callers import caller_of
 from openenv_core.server.gateway import Gateway, Verb
 from openenv_core.sessions.episode import Phase
@@ -51,7 +59,7 @@ def error_response(error: OpenEnvError) -> JSONResponse:
     """An error as HTTP: ``detail`` as FastAPI's clients know it, ``code`` and ``details`` beside it."""
     detail = error.details.get("errors", error.message) if isinstance(error, ValidationFailedError) else error.message
     body = {"detail": detail, "code": error.code, "message": error.message, "details": error.details}
-    headers = {"Retry-After": "1"} if error.retryable else None
+    headers = {"Retry-After": str(math.ceil(error.details.get("retry_after_s", 1)))} if error.retryable else None
     return JSONResponse(jsonable(body), status_code=error.http_status, headers=headers)
 
 
@@ -93,8 +101,9 @@ class HttpDoor:
         """Start an episode, in the session that the request names or in a new one."""
         options = body.model_dump(exclude_unset=True) if body is not None else {}
         named = self._named(request)
-        session = self._find(named) if named else None
+        session = self._find(named, request) if named else None
         if session is None:
+            # Only a reset may go on without the session that it names.
             await self._retire(request)
             session = await self._open(request)
         return await self._respond(session, "reset", options)
@@ -119,14 +128,21 @@ class HttpDoor:
     def _named(self, request: Request) -> str | None:
         return request.headers.get(SESSION_HEADER) or request.cookies.get(SESSION_COOKIE)
 
-    def _find(self, session_id: str) -> Session | None:
-        """The named session; ``None`` for one that is gone, since only ``/reset`` may go on without it."""
-        return self._sessions.get(session_id)
+    def _find(self, session_id: str, request: Request) -> Session | None:
+        """The named session; ``None`` for one that is gone.
+
+        Raises:
+            UnauthorizedError: it was opened with other credentials.
+        """
+        session = self._sessions.get(session_id)
+        if session is not None and session.credential != caller_of(request.scope).credential:
+            raise UnauthorizedError("that session was opened with other credentials")
+        return session
 
     def _session(self, request: Request) -> Session:
         named = self._named(request)
         if named:
-            session = self._sessions.get(named) or self._gateway.manager.find(named)
+            session = self._find(named, request) or self._gateway.manager.find(named)
             if session.id not in self._sessions:
                 raise ProtocolError("that session does not belong to plain HTTP; use the connection that opened it")
             return session

@@ -9,6 +9,10 @@ from typing import Any
 import uvicorn
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.server.doorkeeper import is_loopback
+from openenv_core.server.logs import configure_logging
+from openenv_core.server.transport import bounded_protocol
+from openenv_core.settings import ServerSettings
 
 __all__ = ["Server", "run", "server_config"]
 
@@ -22,7 +26,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Drain the sessions, then stop as uvicorn does."""
-        gateway = getattr(getattr(self.config.loaded_app, "state", None), "gateway", None)
+        gateway = _state(self.config.app, "gateway")
         if gateway is not None:
             await gateway.manager.drain(gateway.settings.drain_grace_s)
         await super().shutdown(sockets)
@@ -34,8 +38,7 @@ def server_config(application: Any, *, host: str, port: int, log_level: str = "i
     Compression is off: it costs more time and memory per message than the network gives back, and pictures travel
     compressed already. The loop and the parsers in C are used where they are installed.
     """
-    gateway = getattr(getattr(application, "state", None), "gateway", None)
-    limit = gateway.settings.max_message_bytes if gateway is not None else 16 * 2**20
+    settings = _settings(application)
     return uvicorn.Config(
         application,
         host=host,
@@ -43,8 +46,11 @@ def server_config(application: Any, *, host: str, port: int, log_level: str = "i
         log_level="warning" if log_level == "info" else log_level,
         log_config=None,
         access_log=False,
+        http=bounded_protocol(settings),
+        proxy_headers=False,  # whose word counts is a setting of ours
+        server_header=False,
         ws="websockets-sansio",
-        ws_max_size=limit,
+        ws_max_size=settings.max_message_bytes,
         ws_per_message_deflate=False,
         ws_ping_interval=_PING_S,
         ws_ping_timeout=_PING_S,
@@ -58,7 +64,8 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
     Raises:
         ConfigurationError: the port is taken, or the address is not this machine's.
     """
-    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = _settings(application)
+    configure_logging(log_level, settings.log_format, token=settings.token)
     config = server_config(application, host=host, port=port, log_level=log_level)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -69,7 +76,16 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
         listener.close()
         raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
     address, bound_port = listener.getsockname()[:2]
-    _log.info("listening on http://%s:%d", f"[{address}]" if family is socket.AF_INET6 else address, bound_port)
+    doorkeeper = _state(application, "doorkeeper")
+    if doorkeeper is not None:
+        doorkeeper.bound_to = address
+    if not settings.token and not is_loopback(address):
+        _log.warning(
+            "ANYBODY WHO REACHES %s:%d CAN USE THIS SERVER: it listens beyond this machine and asks for no token. "
+            "Set OPENENV_TOKEN, or listen on 127.0.0.1.",
+            *(address, bound_port),
+        )
+    _log.info("listening on http://%s:%d", f"[{address}]" if ":" in address else address, bound_port)
     server = Server(config)
     # What start-up has built stays for good: the collector need not go through it again and again.
     gc.collect()

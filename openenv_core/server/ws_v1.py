@@ -9,8 +9,10 @@ from typing import Any
 from openenv_core.errors import LossReason, ProtocolError
 from openenv_core.server.callers import Caller
 from openenv_core.server.gateway import Gateway
+from openenv_core.server.silence import within
 from openenv_core.sessions.session import Outcome, Session, explain_loss
 from openenv_core.wire import openenv_v1 as v1
+from openenv_core.wire.nesting import check_nesting
 
 __all__ = ["SESSION_ENDED_CODE", "ConnectionV1"]
 
@@ -70,8 +72,10 @@ class ConnectionV1:
 
     async def _read(self) -> None:
         # The socket is read all the time, also while a call runs: pongs and the end of the client arrive there.
+        receive: Callable[[], Awaitable[Message]] = self._first_message
         while True:
-            message = await self._receive()
+            message = await receive()
+            receive = self._receive
             if message["type"] == "websocket.disconnect":
                 return
             text = message.get("text")
@@ -88,6 +92,17 @@ class ConnectionV1:
             else:
                 self._working = asyncio.create_task(self._work(reply))
 
+    async def _first_message(self) -> Message:
+        """A socket that asks for nothing must not hold a slot for ever; later silences are the idle time's affair."""
+        message = await within(self._gateway.settings.first_message_timeout_s, self._receive)
+        if message is not None:
+            return message
+        if self._session is not None:
+            await self._gateway.manager.close(self._session, LossReason.IDLE_TIMEOUT)
+        else:
+            await self._close_socket(SESSION_ENDED_CODE, LossReason.IDLE_TIMEOUT)
+        return await self._receive()
+
     async def _work(self, reply: Awaitable[bytes]) -> None:
         await self._reply(await self._settle(reply))
         await self._catch_up()
@@ -103,6 +118,8 @@ class ConnectionV1:
         session = self._session
         assert session is not None
         try:
+            if text is not None:
+                check_nesting(text, self._gateway.settings.max_nesting)
             verb, data = self._gateway.reader.read(text)
             if verb == "close":
                 return self._closing(session)

@@ -19,6 +19,7 @@ from openenv_core.errors import (
 )
 from openenv_core.server.callers import Caller
 from openenv_core.server.gateway import Gateway
+from openenv_core.server.silence import within
 from openenv_core.sessions.replies import Known
 from openenv_core.sessions.session import Outcome, Session, explain_loss
 from openenv_core.wire.codec import (
@@ -95,8 +96,10 @@ class ConnectionV2:
                 self._gateway.manager.detach(session, self)
 
     async def _read(self) -> None:
+        receive: Callable[[], Awaitable[Message]] = self._first_message
         while True:
-            message = await self._receive()
+            message = await receive()
+            receive = self._receive
             if message["type"] == "websocket.disconnect":
                 return
             text = message.get("text")

@@ -159,6 +159,15 @@ WEBSOCKET: dict[str, Difference] = {
     **_VALUES,
     **_VALIDATION,
     **_FAILURES,
+    "factory fails": Difference(
+        "an error reply names the entry of the server's log that has the traceback",
+        changes={
+            "greeting": _error(
+                '"message":"Environment factory \'broken_factory\' failed to create instance.","code":"FACTORY_ERROR",'
+                '"factory_name":"broken_factory","error_id":"…"'
+            )
+        },
+    ),
     "tools of an environment without tools": _NO_TOOLS,
     "unknown method": _NO_TOOLS,
     "unknown session": Difference(
@@ -201,7 +210,7 @@ _BROKEN = _http_error(
     500,
     "FACTORY_ERROR",
     "Environment factory 'broken_factory' failed to create instance.",
-    '{"factory_name":"broken_factory"}',
+    '{"factory_name":"broken_factory","error_id":"…"}',
 )
 _NO_MCP = Difference(
     "tools are not served",
