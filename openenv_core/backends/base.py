@@ -26,6 +26,9 @@ class EnvironmentHandle(ABC):
         """The method itself, where it can be called right here: a plain function that never blocks. Else ``None``."""
         return None
 
+    def when_crashed(self, tell: Callable[[EnvironmentCrashedError], None]) -> None:  # noqa: B027
+        """Have ``tell`` called should the place be gone, also between calls. Most places end with the server only."""
+
     @abstractmethod
     async def call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         """Run a method, or read an attribute, where the environment lives.

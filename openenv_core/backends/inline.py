@@ -1,11 +1,12 @@
 """Calls on the server's own event loop, for environments that never block."""
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Callable
 from typing import Any
 
-from openenv_core.backends.base import Backend, EnvironmentHandle
+from openenv_core.backends.base import Backend, EnvironmentCrashedError, EnvironmentHandle
 from openenv_core.environment import traits_of
 
 __all__ = ["InlineBackend", "InlineHandle"]
@@ -20,6 +21,8 @@ class InlineHandle(EnvironmentHandle):
         self.traits = traits_of(type(environment))
         self._environment = environment
         self._closed = False
+        self._caller: asyncio.Task[Any] | None = None
+        self._closing: asyncio.Task[None] | None = None
 
     def immediate(self, verb: str) -> Callable[..., Any] | None:
         found = inspect.getattr_static(type(self._environment), verb, None)
@@ -32,7 +35,18 @@ class InlineHandle(EnvironmentHandle):
         value = getattr(self._environment, verb)
         if callable(value):
             value = value(*args, **kwargs)
-        return await value if inspect.isawaitable(value) else value
+        if not inspect.isawaitable(value):
+            return value
+        self._caller = caller = asyncio.current_task()
+        try:
+            return await value
+        except asyncio.CancelledError:
+            if self._closing is None or caller is None:
+                raise
+            caller.uncancel()
+            raise EnvironmentCrashedError("the call did not return and has been given up") from None
+        finally:
+            self._caller = None
 
     async def close(self) -> None:
         if self._closed:
@@ -46,7 +60,12 @@ class InlineHandle(EnvironmentHandle):
             _log.exception("close of %s failed", self.traits.name)
 
     def abandon(self) -> None:
-        """Nothing to do: an ``async`` call is cancelled by its deadline, and a plain one never blocks by contract."""
+        """Cancel the ``async`` call that does not return, and close the environment; a plain one never blocks."""
+        if self._closed or self._closing is not None:
+            return
+        self._closing = asyncio.create_task(self.close())
+        if self._caller is not None:
+            self._caller.cancel()
 
 
 class InlineBackend(Backend):

@@ -79,6 +79,7 @@ class ThreadHandle(EnvironmentHandle):
         self._worker = _Worker()
         self._inner: InlineHandle | None = None
         self._finished = False
+        self._running: asyncio.Future[Any] | None = None
 
     async def build(self, factory: Callable[[], Any]) -> None:
         """Run the factory in the thread."""
@@ -114,8 +115,11 @@ class ThreadHandle(EnvironmentHandle):
             raise EnvironmentCrashedError("the environment's thread has been given up")
         method = inner.immediate(verb)
         if method is not None:
-            return await self._worker.submit(lambda runner: method(*args, **kwargs))
-        return await self._worker.submit(lambda runner: runner.run(inner.call(verb, *args, **kwargs)))
+            running = self._worker.submit(lambda runner: method(*args, **kwargs))
+        else:
+            running = self._worker.submit(lambda runner: runner.run(inner.call(verb, *args, **kwargs)))
+        self._running = running
+        return await running
 
     async def close(self) -> None:
         if self._finished or self._inner is None:
@@ -135,6 +139,8 @@ class ThreadHandle(EnvironmentHandle):
         _log.warning("%s does not return; its thread is left behind until it does", self.traits.name)
         self._worker.submit(lambda runner: runner.run(inner.close()))
         self._worker.stop()
+        if self._running is not None and not self._running.done():
+            self._running.set_exception(EnvironmentCrashedError("the call did not return and has been given up"))
 
 
 class ThreadBackend(Backend):
