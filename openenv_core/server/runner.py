@@ -18,8 +18,6 @@ __all__ = ["Server", "run", "server_config"]
 
 _log = logging.getLogger("openenv_core")
 
-_PING_S = 20.0
-
 
 class Server(uvicorn.Server):
     """uvicorn, which before it closes connections lets running calls finish and tells every client why it ends."""
@@ -52,8 +50,8 @@ def server_config(application: Any, *, host: str, port: int, log_level: str = "i
         ws="websockets-sansio",
         ws_max_size=settings.max_message_bytes,
         ws_per_message_deflate=False,
-        ws_ping_interval=_PING_S,
-        ws_ping_timeout=_PING_S,
+        ws_ping_interval=settings.ping_interval_s,
+        ws_ping_timeout=settings.ping_timeout_s,
         timeout_graceful_shutdown=5,
     )
 
@@ -67,14 +65,8 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
     settings = _settings(application)
     configure_logging(log_level, settings.log_format, token=settings.token)
     config = server_config(application, host=host, port=port, log_level=log_level)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-    except OSError as error:
-        listener.close()
-        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
+    listener = _listen(host, port)
+    _notice_dead_peers(listener, settings)
     address, bound_port = listener.getsockname()[:2]
     doorkeeper = _state(application, "doorkeeper")
     if doorkeeper is not None:
@@ -93,3 +85,33 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
     return 0 if server.started else 3
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
+    return listener
+
+
+def _notice_dead_peers(listener: socket.socket, settings: ServerSettings) -> None:
+    """Have the system end a connection to which nothing can be written any more: closing it in order would wait for
+    ever for a peer that is out of reach, or stopped. Accepted sockets take the option over from their listener."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        limit_ms = round((settings.ping_interval_s + settings.ping_timeout_s) * 1000)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_ms)
+
+
+def _state(application: Any, name: str) -> Any:
+    """Something that ``create_app`` left on its application; ``None`` on any other application."""
+    return getattr(getattr(application, "state", None), name, None)
+
+
+def _settings(application: Any) -> ServerSettings:
+    gateway = _state(application, "gateway")
+    settings: ServerSettings = gateway.settings if gateway is not None else ServerSettings.from_environ()
+    return settings
