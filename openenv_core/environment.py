@@ -194,6 +194,7 @@ class EnvironmentTraits:
     """What the framework needs to know of an environment, found once when a factory is first used.
 
     Attributes:
+        cls: the class.
         name: the class's name.
         max_steps, step_deadline_s, concurrency_safe, execution, auto_start: as on :class:`Environment`.
         lenient: ``episode_policy`` is ``"lenient"``, or the class is none of ours.
@@ -205,6 +206,7 @@ class EnvironmentTraits:
         methods: names of all public methods.
     """
 
+    cls: type[Any]
     name: str
     concurrency_safe: bool
     execution: Execution
@@ -250,6 +252,7 @@ def _read_traits(cls: Any) -> EnvironmentTraits:
     options = ResetOptions(getattr(cls, reset), lenient=lenient)
     step_parameters = inspect.signature(getattr(cls, step)).parameters
     return EnvironmentTraits(
+        cls=cls,
         name=cls.__name__,
         concurrency_safe=bool(
             getattr(cls, "concurrency_safe", False) or getattr(cls, "SUPPORTS_CONCURRENT_SESSIONS", False)
@@ -297,6 +300,11 @@ class EnvironmentSpec:
         sample_action: given the last observation and a ``random.Random``, a legal action; the conformance checks and
             commands play with it. Without one they make actions from the action's schema.
         variants: other names under which the same server can start, each with the environment variables that choose it.
+        variables: the environment variables that its server reads beside the framework's own, each with its meaning.
+        games: ``"module:function"``: without arguments, what the server can play: a sequence of objects with ``env_id``,
+            ``runs`` and ``note``, one line that says why a game does not run, or a caution.
+        check: called once before a server starts: raises ``ConfigurationError`` for a variable whose value cannot work,
+            so that it ends the start rather than the first session.
     """
 
     name: str
@@ -310,6 +318,9 @@ class EnvironmentSpec:
     demo: str | None = None
     sample_action: Callable[[Any, Any], Any] | None = None
     variants: Mapping[str, Mapping[str, str]] | None = None
+    variables: Mapping[str, str] | None = None
+    games: str | None = None
+    check: Callable[[], object] | None = None
 
     def __post_init__(self) -> None:
         cls = class_of_factory(self.factory)
