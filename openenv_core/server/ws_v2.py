@@ -93,7 +93,15 @@ class ConnectionV2:
                 if session is None:
                     task.cancel()  # a session that is still being opened has nobody left to go to
             for session in self._sessions.values():
-                self._gateway.manager.detach(session, self)
+                # Nobody comes back for a session in which nothing has begun: its client may not even know its name.
+                self._gateway.manager.detach(session, self, for_good=session.replies.last_id == 0)
+
+    async def _first_message(self) -> Message:
+        message = await within(self._gateway.settings.first_message_timeout_s, self._receive)
+        if message is not None:
+            return message
+        await self._send({"type": "websocket.close", "code": 1008, "reason": LossReason.IDLE_TIMEOUT})
+        return await self._receive()
 
     async def _read(self) -> None:
         receive: Callable[[], Awaitable[Message]] = self._first_message
@@ -231,7 +239,8 @@ class ConnectionV2:
         if task is None:
             return
         if session is None:
-            task.cancel()
+            # One that came in the same message has not begun yet, and must have, to be answered.
+            asyncio.get_running_loop().call_soon(task.cancel)
         else:
             session.cancel(task)
 

@@ -163,7 +163,7 @@ class FaultProxy:
                 self._pump(link, reader, server_writer, Direction.TO_SERVER),
                 self._pump(link, server_reader, writer, Direction.TO_CLIENT),
             )
-        except OSError:
+        except (OSError, asyncio.CancelledError):
             link.cut()
         finally:
             self._links.discard(link)
