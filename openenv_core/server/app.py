@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import WebSocketRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from openenv_core.backends import Backend, InlineBackend, ThreadBackend
+from openenv_core.backends import Backend, InlineBackend, ProcessBackend, ThreadBackend
 from openenv_core.environment import EnvironmentSpec, class_of_factory, traits_of
 from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationError, OpenEnvError
 from openenv_core.server.doorkeeper import Doorkeeper
@@ -95,7 +95,13 @@ def create_app(
 
 
 def create_app_from_spec(spec: EnvironmentSpec, settings: ServerSettings | None = None) -> FastAPI:
-    """The application of an installed environment. Settings default to the environment variables."""
+    """The application of an installed environment. Settings default to the environment variables.
+
+    Raises:
+        ConfigurationError: as :func:`create_app`, or the environment's own variables cannot work.
+    """
+    if spec.check is not None:
+        spec.check()
     if settings is None:
         settings = ServerSettings.from_environ(default_max_sessions=spec.max_sessions)
     return create_app(
@@ -121,13 +127,16 @@ def _with_limits(
 
 def _backend(factory: Callable[[], Any], settings: ServerSettings) -> Backend:
     cls = class_of_factory(factory)
-    if cls is None:
-        # Only an instance can tell; such a factory gets the backend that suits every class.
-        if settings.max_sessions > 1:
-            _refuse_unsafe(_probe(factory), settings)
-        return ThreadBackend()
-    _refuse_unsafe(cls, settings)
-    return InlineBackend() if traits_of(cls).execution == "inline" else ThreadBackend()
+    forced = settings.execution != "auto"
+    if cls is None and settings.max_sessions > 1 and settings.execution != "process":
+        cls = _probe(factory)  # only an instance can tell
+    # What nobody knows gets the backend that suits every class.
+    execution = settings.execution if forced else traits_of(cls).execution if cls is not None else "thread"
+    if execution == "process":
+        return ProcessBackend(settings, factory)
+    if cls is not None:
+        _refuse_unsafe(cls, settings)
+    return InlineBackend() if execution == "inline" else ThreadBackend()
 
 
 def _probe(factory: Callable[[], Any]) -> type[Any]:
@@ -142,7 +151,8 @@ def _refuse_unsafe(cls: Any, settings: ServerSettings) -> None:
     if settings.max_sessions > 1 and not traits_of(cls).concurrency_safe:
         raise ConcurrencyConfigurationError(
             f"{cls.__name__} does not say that its instances may run side by side, but {settings.max_sessions} "
-            "sessions are wanted: set concurrency_safe = True on the class if they may, or max_concurrent_envs=1",
+            'sessions are wanted: set concurrency_safe = True on the class if they may, execution = "process" if each '
+            "may have a process of its own, or max_concurrent_envs=1",
             environment_name=cls.__name__,
             max_concurrent_envs=settings.max_sessions,
         )
