@@ -5,6 +5,7 @@ from random import Random
 from openenv_core.environment import EnvironmentSpec
 from openspiel_env.models import OpenSpielAction, OpenSpielObservation
 from openspiel_env_server.environment import OpenSpielEnvironment
+from openspiel_env_server.settings import OpenSpielSettings
 
 __all__ = ["OpenSpielEnvironment", "spec"]
 
@@ -15,6 +16,10 @@ def _sample_action(observation: OpenSpielObservation, random: Random) -> OpenSpi
     return OpenSpielAction(action_id=random.choice(observation.legal_actions))
 
 
+def _variables() -> dict[str, str]:
+    return {variable: meaning for _, variable, _, meaning in OpenSpielSettings.table()}
+
+
 spec = EnvironmentSpec(
     name="openspiel_env",
     factory=OpenSpielEnvironment,
@@ -23,4 +28,7 @@ spec = EnvironmentSpec(
     demo="openspiel_env_server.demo:play",
     sample_action=_sample_action,
     variants={game: {"OPENSPIEL_GAME": game} for game in _VARIANTS},
+    variables=_variables(),
+    games="openspiel_env_server.offers:offered_games",
+    check=OpenSpielSettings.from_environ,
 )

@@ -6,9 +6,9 @@ from openenv_core.environment import EnvironmentSpec
 from openenv_core.errors import ConfigurationError
 from textarena_env.models import TextArenaAction, TextArenaObservation
 from textarena_env_server.environment import InlineTextArenaEnvironment, TextArenaEnvironment
-from textarena_env_server.games import GameStatus, runnable_games
+from textarena_env_server.games import GameStatus, find_game, runnable_games
 from textarena_env_server.players import sample_move
-from textarena_env_server.settings import TextArenaSettings
+from textarena_env_server.settings import KEYWORD_PREFIX, TextArenaSettings
 
 __all__ = ["GameStatus", "TextArenaEnvironment", "runnable_games", "spec"]
 
@@ -30,6 +30,11 @@ def _sample_action(observation: TextArenaObservation, random: Random) -> TextAre
     return TextArenaAction(message=sample_move(observation, random))
 
 
+def _check() -> None:
+    """Refuse variables with which no game can be built."""
+    find_game(TextArenaSettings.from_environ()).try_build()
+
+
 spec = EnvironmentSpec(
     name="textarena_env",
     factory=_environment_class(),
@@ -41,4 +46,12 @@ spec = EnvironmentSpec(
         "wordle": {"TEXTARENA_ENV_ID": "Wordle-v0"},
         "sudoku": {"TEXTARENA_ENV_ID": "Sudoku-v0"},
     },
+    variables={
+        "TEXTARENA_ENV_ID": "the game's id",
+        "TEXTARENA_NUM_PLAYERS": "number of players, all moved by the one client",
+        "TEXTARENA_MAX_TURNS": "accepted moves after which an episode is truncated",
+        f"{KEYWORD_PREFIX}<NAME>": "argument <name> of the game's constructor",
+    },
+    games="textarena_env_server.games:runnable_games",
+    check=_check,
 )
