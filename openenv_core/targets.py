@@ -1,6 +1,7 @@
 """What a command is pointed at: an installed environment, a class, an application, a URL."""
 
 import importlib
+import json
 import os
 import re
 import sys
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
+from urllib.parse import parse_qsl
 
 from openenv_core.environment import Environment, EnvironmentSpec
 from openenv_core.errors import ConfigurationError
@@ -78,6 +80,8 @@ def load_object(path: str) -> Any:
 def resolve(target: str) -> Target:
     """What ``target`` means: an address, ``gym:ID``, ``module:object``, or the name of an installed environment.
 
+    ``gym:ID?name=value&name=value`` gives arguments for ``gymnasium.make``: JSON where a value is JSON, else text.
+
     Raises:
         ConfigurationError: nothing of that name is there, or it is not an environment.
     """
@@ -85,7 +89,8 @@ def resolve(target: str) -> Target:
         return Target(url=target)
     if target.startswith("gym:"):
         adapter = load_object("openenv_core.adapters.gymnasium:spec_from_gymnasium")
-        return Target(spec=adapter(target.removeprefix("gym:")))
+        environment_id, _, arguments = target.removeprefix("gym:").partition("?")
+        return Target(spec=adapter(environment_id, **_arguments(arguments)))
     if ":" not in target:
         return Target(spec=load_spec(target))
     found = load_object(target)
@@ -96,3 +101,13 @@ def resolve(target: str) -> Target:
     if callable(found) and not isinstance(found, type):
         return Target(application=found)
     raise ConfigurationError(f"{target!r} is a {type(found).__name__}: not an environment, a spec or an application")
+
+
+def _arguments(query: str) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        try:
+            arguments[name] = json.loads(value)
+        except ValueError:
+            arguments[name] = value
+    return arguments

@@ -17,6 +17,7 @@ TIERS = {
     "openenv_core.targets": 1,
     "openenv_core.wire": 1,
     "openenv_core.sessions": 1,
+    "openenv_core.sessions.building": 2,
     "openenv_core.sessions.session": 2,
     "openenv_core.sessions.manager": 2,
     "openenv_core.backends": 1,

@@ -8,6 +8,7 @@ from openenv_core import __version__
 from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
 from openenv_core.cli.list import list_environments
+from openenv_core.cli.play import play
 from openenv_core.cli.serve import serve
 
 __all__ = ["app"]
@@ -40,3 +41,4 @@ app.command("serve")(serve)
 app.command("list")(list_environments)
 app.command("demo")(demo)
 app.command("check")(check)
+app.command("play")(play)

@@ -1,0 +1,167 @@
+"""``openenv play``: a person plays an environment in the terminal."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from openenv_core.cli._game import Table
+
+__all__ = ["play"]
+
+_INTERRUPTED = 130
+_IDLE = "86400"
+"""Seconds that a server of our own waits for a player: a person may think, or have lunch."""
+
+
+def play(
+    target: Annotated[str, typer.Argument(help="Name of an installed environment, module:object, gym:ID, or a URL.")],
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Which game; the same seed is the same game. Default: any.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", metavar="KEY=VALUE", help="An option of reset; repeatable.")
+    ] = None,
+    variant: Annotated[
+        str | None, typer.Option(help="A variant of the environment; openenv list NAME tells which there are.")
+    ] = None,
+) -> None:
+    """Play an environment: see what an agent sees, type what it would do.
+
+    An environment is served on a free port of 127.0.0.1 while it is played; a URL is played where it is. The variable
+    OPENENV_TOKEN is the token of a server that asks for one. Lines may also come from a pipe.
+
+    A value of an option is read as JSON where it is JSON, else as text: -o game_name=tic_tac_toe -o agent_player=1
+    """
+    import secrets
+
+    options = dict(map(_pair, option or ()))
+    first = seed if seed is not None else secrets.randbelow(100_000)
+    with _endings():
+        _play(target, first, options, variant)
+
+
+def _play(target: str, seed: int, options: Mapping[str, Any], variant: str | None) -> None:
+    import os
+
+    from rich.console import Console
+
+    from openenv_core.cli._game import Game
+    from openenv_core.client import GenericEnvClient
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - lines can be edited, and earlier ones called back
+    console = Console(highlight=False)
+    with _served(target, variant, console) as (url, name, about):
+        token = os.environ.get("OPENENV_TOKEN") or None
+        table = _table(url, token, name, about)
+        with GenericEnvClient(base_url=url, token=token) as client:
+            Game(client, table, console, seed, options).run()
+
+
+@contextlib.contextmanager
+def _endings() -> Iterator[None]:
+    """However the command ends, what it has started ends with it: a closed terminal unwinds it like Ctrl-C does."""
+    import signal
+    import sys
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("\nGoodbye.")
+        sys.exit(_INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _served(target: str, variant: str | None, console: Any) -> Iterator[tuple[str, str, str]]:
+    """The address of the environment's server, with a name and a line for the first screen."""
+    from openenv_core.cli.targets import resolve
+    from openenv_core.errors import ConfigurationError
+    from openenv_core.runtimes.process import ProcessRuntime
+
+    found = resolve(target)
+    if found.url is not None:
+        if variant is not None:
+            raise ConfigurationError(f"--variant cannot change {target}, a server that runs already")
+        yield found.url if "://" in found.url else f"http://{found.url}", "", ""
+        return
+    name, about = (found.spec.name, found.spec.description) if found.spec is not None else (target, "")
+    runtime = ProcessRuntime(
+        _with_text(target), env_vars=_variant(found.spec, variant), arguments=["--idle-timeout", _IDLE]
+    )
+    with contextlib.ExitStack() as stack:
+        with console.status(f"Starting {name} …"):
+            stack.enter_context(runtime)
+        yield runtime.base_url, name, about
+
+
+def _variant(spec: Any, variant: str | None) -> Mapping[str, str]:
+    from openenv_core.errors import ConfigurationError
+
+    if variant is None:
+        return {}
+    variants: Mapping[str, Mapping[str, str]] = (spec.variants if spec is not None else None) or {}
+    if variant not in variants:
+        raise ConfigurationError(f"there is no variant {variant!r}; there are: {', '.join(variants) or 'none'}")
+    return variants[variant]
+
+
+def _with_text(target: str) -> str:
+    """A Gymnasium environment that can draw itself as text does so, for a terminal can show that."""
+    if not target.startswith("gym:") or "?" in target:
+        return target
+    import gymnasium
+
+    spec = gymnasium.spec(target.removeprefix("gym:"))
+    entry = spec.entry_point
+    creator = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+    modes = getattr(creator, "metadata", {}).get("render_modes", ())
+    return f"{target}?render_mode=ansi" if "ansi" in modes else target
+
+
+def _table(url: str, token: str | None, name: str, about: str) -> "Table":
+    """What the server tells of the environment."""
+    from openenv_core.cli._game import Table
+
+    schema = _fetched(url, "/schema", token).get("action", {})
+    if not name:
+        metadata = _fetched(url, "/metadata", token)
+        name, about = str(metadata.get("name", url)), str(metadata.get("description", ""))
+    return Table(name, about, url, schema)
+
+
+def _fetched(url: str, path: str, token: str | None) -> dict[str, Any]:
+    import httpx
+
+    from openenv_core.client._base import is_loopback
+    from openenv_core.errors import ConnectionFailedError, UnauthorizedError
+
+    base = url.rstrip("/").removesuffix("/ws").replace("ws", "http", 1) if url.startswith("ws") else url.rstrip("/")
+    headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+    try:
+        reply = httpx.get(base + path, headers=headers, timeout=10.0, trust_env=not is_loopback(base))
+        if reply.status_code in (401, 403):
+            raise UnauthorizedError(f"{base} answers {reply.status_code}: set OPENENV_TOKEN to the server's token")
+        document = reply.raise_for_status().json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise ConnectionFailedError(f"{base} does not answer as an environment server does: {error}") from error
+    return document if isinstance(document, dict) else {}
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise typer.BadParameter(f"{text!r}: write KEY=VALUE, for example game_name=catch", param_hint="--option")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

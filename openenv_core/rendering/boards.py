@@ -1,0 +1,140 @@
+"""Boards that environments write as lines of characters, read as cells."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from openenv_core.rendering.parts import Cell, Grid, Part, Text, Tone
+from openenv_core.rendering.text import shortened, visible
+
+__all__ = ["coloured_board", "game_board"]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a game writes its board.
+
+    Attributes:
+        line: what a line of the board looks like.
+        tones: what a character means; where there are two sides, ``x`` is the first player's.
+        choose: ``"cell"`` or ``"column"`` where an action is one of the board's cells or columns.
+    """
+
+    line: str
+    tones: Mapping[str, Tone]
+    choose: str = ""
+
+
+_SIDES: Final[Mapping[str, Tone]] = {"x": "own", "o": "other", ".": "empty"}
+_KINDS: Final = {
+    "catch": _Kind(r"[.xo]+", _SIDES),
+    "tic_tac_toe": _Kind(r"[.xo]{3}", _SIDES, "cell"),
+    "connect_four": _Kind(r"[.xo]+", _SIDES, "column"),
+    "cliff_walking": _Kind(r"[.PXG]+", {"P": "own", "X": "danger", "G": "goal", ".": "empty"}),
+    "2048": _Kind(r"(?: *\d+)+ *", {"0": "empty"}),
+}
+_SWAPPED: Final[Mapping[Tone, Tone]] = {"own": "other", "other": "own"}
+
+
+def game_board(text: str, game: str, legal: Collection[int] = (), seat: int = 0) -> list[Part]:
+    """A text with a board in it: the lines before, the board, the lines after.
+
+    Args:
+        text: what the environment wrote.
+        game: OpenSpiel's name of the game; of one that is not known the text is shown as it is.
+        legal: the actions that may be played; where an action is a cell or a column, the board shows its number.
+        seat: the player's seat, counted from 0.
+    """
+    lines = visible(text).strip("\n").split("\n")
+    kind = _KINDS.get(game)
+    first, last = _block(lines, kind.line) if kind else (0, 0)
+    if kind is None or first == last:
+        return [Text(shortened("\n".join(lines)))]
+    tones = kind.tones if seat == 0 else {sign: _SWAPPED.get(tone, tone) for sign, tone in kind.tones.items()}
+    rows = [
+        tuple(Cell(sign, tones.get(sign, "plain")) for sign in (line.split() if " " in line.strip() else line.strip()))
+        for line in lines[first:last]
+    ]
+    around = [shortened("\n".join(part)) for part in (lines[:first], lines[last:])]
+    grid: Part = Grid(tuple(_numbered(rows, legal, kind.choose)))
+    before, after = (Text(part) for part in around)
+    return [part for part in (before, grid, after) if isinstance(part, Grid) or part.text]
+
+
+def _block(lines: list[str], pattern: str) -> tuple[int, int]:
+    """The first run of lines that look like a board's, as a range."""
+    first = next((index for index, line in enumerate(lines) if re.fullmatch(pattern, line)), len(lines))
+    last = first
+    while last < len(lines) and re.fullmatch(pattern, lines[last]):
+        last += 1
+    return first, last
+
+
+def _numbered(rows: list[tuple[Cell, ...]], legal: Collection[int], choose: str) -> list[tuple[Cell, ...]]:
+    if choose == "cell":
+        width = len(rows[0])
+        return [
+            tuple(
+                Cell(str(number), "empty")
+                if cell.tone == "empty" and (number := row * width + column) in legal
+                else cell
+                for column, cell in enumerate(cells)
+            )
+            for row, cells in enumerate(rows)
+        ]
+    if choose == "column":
+        return [*rows, tuple(Cell(str(column) if column in legal else "", "empty") for column in range(len(rows[0])))]
+    return rows
+
+
+_COLOUR: Final = re.compile(r"\x1b\[([\d;]*)m")
+_BACKGROUND: Final = re.compile(r"4[1-7]")
+_TOY_TONES: Final[Mapping[str, Tone]] = {"H": "danger", "G": "goal", "C": "danger", "T": "goal", "x": "own"}
+
+
+def coloured_board(text: str) -> list[Part]:
+    """A text in which an environment marks the player by a coloured background, as Gymnasium's toy texts do.
+
+    Lines of one character per cell become a grid; the colours are read and never passed on.
+    """
+    parts: list[Part] = []
+    plain: list[str] = []
+    rows: list[tuple[Cell, ...]] = []
+
+    def flush() -> None:
+        if any(line.strip() for line in plain):
+            parts.append(Text(shortened(visible("\n".join(plain)))))
+        if rows:
+            parts.append(Grid(tuple(rows)))
+        plain.clear()
+        rows.clear()
+
+    for line in text.strip("\n").split("\n"):
+        cells = _cells(line)
+        looks_like_a_board = len(cells) > 1 and all(cell.text.isupper() and cell.text.isalpha() for cell in cells)
+        if looks_like_a_board:
+            _start(plain, flush)
+            rows.append(cells)
+        else:
+            _start(rows, flush)
+            plain.append(_COLOUR.sub("", line))
+    flush()
+    return parts
+
+
+def _start(other: list[Any], flush: Callable[[], None]) -> None:
+    if other:
+        flush()
+
+
+def _cells(line: str) -> tuple[Cell, ...]:
+    """One cell for each character of a line; its colours tell where the player is."""
+    cells: list[Cell] = []
+    is_here = False
+    for index, piece in enumerate(_COLOUR.split(line)):
+        if index % 2:
+            is_here = any(_BACKGROUND.fullmatch(code) for code in piece.split(";"))
+        else:
+            cells += [Cell(sign, "own" if is_here else _TOY_TONES.get(sign, "empty"), "*" * is_here) for sign in piece]
+    return tuple(cells)
