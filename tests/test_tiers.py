@@ -22,6 +22,7 @@ TIERS = {
     "openenv_core.sessions.manager": 2,
     "openenv_core.backends": 1,
     "openenv_core.rewards": 1,
+    "openenv_core.rendering": 1,
     "openenv_core.tools": 1,
     "openenv_core.runtimes": 2,
     "openenv_core.server": 3,

@@ -1,10 +1,11 @@
 """One session: the only code that calls an environment."""
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from openenv_core.errors import EnvironmentFailedError, LossReason, OpenEnvError
 from openenv_core.sessions.admission import Ticket
 from openenv_core.sessions.episode import Episode, Phase
 from openenv_core.sessions.lease import Lease, LeaseState
+from openenv_core.sessions.measures import Measures
 from openenv_core.sessions.replies import ReplyMemory
 from openenv_core.settings import ServerSettings
 from openenv_core.types import State
@@ -67,9 +69,11 @@ class Session:
         lease: how long it is kept.
         door: the way by which it was opened: ``ws.v1``, ``ws.v2``, ``http``, …; for listings.
         on_lost: told when the session cannot go on; closes it.
+        measures: where steps and episodes are counted.
 
     Attributes:
-        id, token: its name (128 random bits, since plain HTTP has no other proof), and the secret that resumes it (192).
+        id: its name; 128 random bits, since plain HTTP has no other proof.
+        token: the secret that resumes it; 192 random bits.
         holder: who carries it; ``None`` while its client is away.
         credential: what its caller proved itself with.
         calls: the calls under way, by request id; for a client that comes back and asks again.
@@ -89,6 +93,7 @@ class Session:
         door: str,
         on_lost: Callable[["Session", LossReason], None],
         clock: Callable[[], float] = time.monotonic,
+        measures: Measures | None = None,
     ) -> None:
         traits = handle.traits
         self.id = secrets.token_hex(16)
@@ -107,10 +112,14 @@ class Session:
         self._settings = settings
         self._on_lost = on_lost
         self._clock = clock
+        self._measures = measures or Measures()
+        self._timings = self._measures.steps
         self._turn = asyncio.Lock()
         self._running: asyncio.Task[Any] | None = None
         self._waiting = 0
         self._step_at_once = handle.immediate(traits.step)
+        self._tells_timeout = traits.step_takes_timeout
+        handle.when_crashed(self._crashed)
 
     def step(
         self, action: Any, reply: Callable[[Outcome], ReplyT], timeout_s: float | None = None
@@ -126,24 +135,30 @@ class Session:
             SessionLostError: the session is gone, maybe through this very call.
         """
         step_at_once = self._step_at_once
-        if step_at_once is None or self._turn.locked():
+        # Not the lock: it is free for a moment before the next in line takes it, and nobody may overtake.
+        if step_at_once is None or self._waiting or self.calls or (timeout_s is not None and self._tells_timeout):
             return self._in_turn(self._step_later(action, reply, timeout_s))
         if self.lease.reason is not None:
             self._check_alive()
         self.episode.check_step()
-        self.lease.touch(self._clock())
+        clock = self._clock
+        started = clock()
+        self.lease.touch(started)
         try:
             observation = step_at_once(action)
         except Exception as error:
             raise self._failure(error) from error
+        self._timings.add(clock() - started)
         self.steps_in_all += 1
         return reply(Outcome(observation, self.episode.stepped(observation)))
 
     async def _step_later(self, action: Any, reply: Callable[[Outcome], ReplyT], timeout_s: float | None) -> ReplyT:
         self.episode.check_step()
         traits = self.handle.traits
-        extra = {"timeout_s": timeout_s} if traits.step_takes_timeout and timeout_s is not None else {}
+        extra = {"timeout_s": timeout_s} if self._tells_timeout and timeout_s is not None else {}
+        started = self._clock()
         observation = await self._run(traits.step, action, timeout_s=timeout_s, arguments=extra)
+        self._timings.add(self._clock() - started)
         self.steps_in_all += 1
         return reply(Outcome(observation, self.episode.stepped(observation)))
 
@@ -161,6 +176,7 @@ class Session:
         episode_id = options.get("episode_id") or uuid4().hex
         if traits.passes_episode_id:
             arguments["episode_id"] = episode_id
+        self._measures.leave(self.episode)
         self.episode.phase = Phase.NEEDS_RESET  # a reset that fails leaves no episode to go on with
         observation = await self._run(traits.reset, timeout_s=timeout_s, arguments=arguments)
         return reply(Outcome(observation, self.episode.started(episode_id, observation)))
@@ -186,42 +202,50 @@ class Session:
                     await self.handle.close()
         except TimeoutError:
             self.handle.abandon()
+        finally:
+            self._measures.leave(self.episode)
 
     def cancel(self, call: "asyncio.Task[bytes]") -> None:
         """Give up a call that still waits for its turn; one that runs is left alone."""
+        # A task that was made a moment ago has not begun: cancelled now, it would end without a word.
+        asyncio.get_running_loop().call_soon(self._cancel_waiting, call)
+
+    def _cancel_waiting(self, call: "asyncio.Task[bytes]") -> None:
         if call is not self._running:
             call.cancel()
+
+    def told(self) -> dict[str, str | None]:
+        """What a line of the log says of this session beside its text."""
+        return {"session": self.id, "episode": self.episode.episode_id}
+
+    def _crashed(self, error: EnvironmentCrashedError) -> None:
+        _log.warning("session %s: %s", self.id, error, extra=self.told())
+        self._on_lost(self, LossReason.ENV_CRASHED)
 
     @property
     def alive(self) -> bool:
         """Whether calls are still taken."""
         return self.lease.state is not LeaseState.CLOSED
 
-    async def _in_turn(self, work: Awaitable[ReplyT]) -> ReplyT:
-        try:
+    async def _in_turn(self, work: Coroutine[Any, Any, ReplyT]) -> ReplyT:
+        # However it ends, and be it before the work began: a coroutine that is never run must be closed.
+        with contextlib.closing(work):
             self._check_alive()
             if self._waiting >= self._settings.max_pipelined:
                 raise ProtocolError(
                     f"{self._waiting} calls of this session wait already; read replies before sending more",
                     limit=self._settings.max_pipelined,
                 )
-        except OpenEnvError:
-            work.close()  # type: ignore[attr-defined]
-            raise
-        self._waiting += 1
-        self.lease.begin(self._clock())
-        try:
-            async with self._turn:
-                try:
+            self._waiting += 1
+            self.lease.begin(self._clock())
+            try:
+                async with self._turn:
                     self._check_alive()
-                except SessionLostError:
-                    work.close()  # type: ignore[attr-defined]
-                    raise
-                self._running = asyncio.current_task()
-                return await work
-        finally:
-            self._waiting -= 1
-            self.lease.end(self._clock())
+                    self._running = asyncio.current_task()
+                    return await work
+            finally:
+                self._waiting -= 1
+                self.lease.end(self._clock())
 
     async def _run(
         self, verb: str, *positional: Any, timeout_s: float | None, arguments: Mapping[str, Any] | None = None
@@ -233,20 +257,28 @@ class Session:
             async with deadline:
                 return await self.handle.call(verb, *positional, **(arguments or {}))
         except EnvironmentCrashedError as error:
-            self._on_lost(self, LossReason.ENV_CRASHED)
-            raise explain_loss(LossReason.ENV_CRASHED, str(error)) from error
+            raise self._lose(LossReason.ENV_CRASHED, str(error)) from error
         except Exception as error:
             if not deadline.expired():
                 raise self._failure(error) from error
         self.handle.abandon()
-        self._on_lost(self, LossReason.STEP_DEADLINE)
-        raise explain_loss(LossReason.STEP_DEADLINE, f"{verb} took longer than {limit_s:g} s")
+        raise self._lose(LossReason.STEP_DEADLINE, f"{verb} took longer than {limit_s:g} s")
+
+    def _lose(self, reason: LossReason, more: str) -> SessionLostError:
+        """The session cannot go on; whatever ended it first stays the reason."""
+        self._on_lost(self, reason)
+        return explain_loss(self.lease.reason or reason, more)
 
     def _failure(self, error: Exception) -> OpenEnvError:
         if isinstance(error, OpenEnvError):
             return error
         error_id = secrets.token_hex(4)
-        _log.error("session %s: the environment raised (error %s)", self.id, error_id, exc_info=error)
+        _log.error(
+            "session %s: the environment raised (error %s)",
+            *(self.id, error_id),
+            exc_info=error,
+            extra={**self.told(), "error_id": error_id},
+        )
         return EnvironmentFailedError(str(error) or type(error).__name__, error_id=error_id)
 
     def _check_alive(self) -> None:

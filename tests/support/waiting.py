@@ -22,6 +22,7 @@ def eventually(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None
 
 async def until(holds: Callable[[], object], *, limit_s: float = LIMIT_S) -> None:
     """Wait, awaiting, until something is true; fail when it does not become so."""
-    async with asyncio.timeout(limit_s):
-        while not holds():  # noqa: ASYNC110 - what is waited for happens in threads and other processes, too
-            await asyncio.sleep(_PAUSE_S)
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < deadline, "it did not become true"
+        await asyncio.sleep(_PAUSE_S)  # what is waited for happens in threads and other processes, too
