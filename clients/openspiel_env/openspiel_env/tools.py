@@ -74,8 +74,11 @@ class CatchTools(ToolEnvironment[OpenSpielEnv]):
         ball = next(index for index, cell in enumerate(board) if cell == 1.0)
         paddle = board[-self._columns :].index(1.0)
         row, column = divmod(ball, self._columns)
-        side = "left" if column < paddle else "right" if column > paddle else "above"
-        return f"ball row {row + 1} of {self._rows} column {column + 1}, paddle column {paddle + 1}: ball {side}"
+        side = "to the left" if column < paddle else "to the right" if column > paddle else "right above"
+        return (
+            f"Row {row + 1} of {self._rows}: the ball is in column {column + 1}, the paddle in column {paddle + 1}.\n"
+            f"The ball is {side}."
+        )
 
 
 @reward_function(CatchTools)

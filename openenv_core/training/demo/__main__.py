@@ -1,0 +1,74 @@
+"""``python -m openenv_core.training.demo``: train on the CPU and show the curve."""
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+__all__ = ["main"]
+
+_LEAST_RISE = 0.15
+
+
+def main() -> int:
+    """Run it; the exit code is 1 where the reward has not risen enough."""
+    parser = argparse.ArgumentParser(
+        description="Train a tiny model on Catch with GRPO, on the CPU, over real sockets."
+    )
+    parser.add_argument("--env-url", help="server of openspiel_env; default: one is started")
+    parser.add_argument("--steps", type=int, default=40, help="steps of GRPO (default 40)")
+    parser.add_argument("--warmup-steps", type=int, default=280, help="steps of the warm-up (default 280)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything (default 0)")
+    parser.add_argument("--no-parallel", action="store_true", help="tool calls one after another, as TRL does")
+    parser.add_argument("--output", type=Path, default=Path("train-demo"), help="folder of the curve and the log")
+    parser.add_argument(
+        "--least-rise", type=float, default=_LEAST_RISE, help="fail below this rise of the reward (default 0.15)"
+    )
+    options = parser.parse_args()
+    # Before torch is loaded, which reads them once.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    warnings.simplefilter("ignore")
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from openenv_core.runtimes.process import ProcessRuntime
+    from openenv_core.training.demo.catch import Outcome, Plan, train
+    from openenv_core.training.demo.curve import draw, sparkline
+
+    plan = Plan(
+        steps=options.steps,
+        warmup_steps=options.warmup_steps,
+        seed=options.seed,
+        parallel=not options.no_parallel,
+    )
+    if options.env_url:
+        outcome = train(options.env_url, plan, options.output)
+    else:
+        with ProcessRuntime("openspiel_env", arguments=["--max-sessions", str(plan.sessions)]) as runtime:
+            print(f"openspiel_env is up at {runtime.base_url}")
+            outcome = train(runtime.base_url, plan, options.output)
+    assert isinstance(outcome, Outcome)
+    options.output.mkdir(parents=True, exist_ok=True)
+    picture = options.output / "reward.svg"
+    draw(outcome.rewards, picture, title="Catch: mean reward of a step")
+    (options.output / "log.json").write_text(json.dumps(outcome.log, indent=1), encoding="utf-8")
+    first, last = outcome.rewards[:5], outcome.rewards[-10:]
+    print(f"reward {sparkline(outcome.rewards)}")
+    means = f"first five steps {sum(first) / len(first):.3f}, last ten {sum(last) / len(last):.3f}"
+    times = ", ".join(f"{part} {seconds:.0f} s" for part, seconds in outcome.seconds.items())
+    print(f"{means}, rise {outcome.rise:+.3f}; {times}")
+    print(f"curve in {picture}")
+    if outcome.rise < options.least_rise:
+        print(f"the reward has risen by less than {options.least_rise:g}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
