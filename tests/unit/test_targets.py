@@ -67,3 +67,13 @@ def test_a_module_that_is_not_there_is_refused_by_name() -> None:
 def test_an_environment_that_is_not_installed_is_refused_with_those_that_are() -> None:
     with pytest.raises(ConfigurationError, match="no environment 'no_such_environment' is installed; installed are: "):
         targets.resolve("no_such_environment")
+
+
+def test_a_gymnasium_environment_takes_arguments() -> None:
+    pytest.importorskip("gymnasium")
+    spec = targets.resolve('gym:FrozenLake-v1?render_mode=ansi&is_slippery=false&desc=["SG"]').spec
+    assert spec is not None
+    environment = spec.factory()
+    assert environment.reset(seed=1).text.endswith("S\x1b[0mG\n")
+    with pytest.raises(ConfigurationError, match="no_such"):
+        targets.resolve("gym:FrozenLake-v1?no_such=1")
