@@ -81,14 +81,11 @@ class WorkerPool:
             worker.retire()
 
     def give_up(self, worker: Worker, number: int) -> None:
-        """A call of this environment does not return: the worker takes nothing new. It is ended now, if it has nothing
-        else; when its last other environment is closed, if those can go on; and now, if they are held up, too."""
+        """A call of this environment does not return: the worker takes nothing new, and ends. At once, if it has no
+        other environments or they are held up, too; otherwise when the last of them is closed."""
         worker.condemned = True
         worker.tenants.pop(number, None)
-        if worker.tenants:
-            self._spawn(self._let_go(worker, number))
-        else:
-            worker.kill("its worker process was ended")
+        self._spawn(self._let_go(worker, number))
         self._replenish()
 
     async def stop(self) -> None:
@@ -104,12 +101,14 @@ class WorkerPool:
         return [worker for worker in self._workers if not worker.condemned]
 
     def _choose(self) -> Worker:
-        """An idle worker; else a new one, up to as many as are needed; else the one with the fewest environments."""
-        fit = [worker for worker in self._fit() if len(worker.tenants) < self._each]
-        least = min(fit, key=lambda worker: (len(worker.tenants), not worker.ready.done()), default=None)
-        if least is None or (least.tenants and len(self._fit()) < self._most):
-            return self._hire()
-        return least
+        """Up to as many workers as are needed: one for each environment. From then on the one with the fewest."""
+        fit = self._fit()
+        at_work = [worker for worker in fit if worker.tenants]
+        with_room = [worker for worker in at_work if len(worker.tenants) < self._each]
+        if len(at_work) >= self._most and with_room:
+            return min(with_room, key=lambda worker: len(worker.tenants))
+        idle = [worker for worker in fit if not worker.tenants]
+        return min(idle, key=lambda worker: not worker.ready.done()) if idle else self._hire()
 
     def _replenish(self) -> None:
         fit = self._fit()
@@ -149,6 +148,9 @@ class WorkerPool:
             worker.kill("its worker process was held up by another environment, past that one's deadline")
         except EnvironmentCrashedError:
             pass
+        else:
+            if not worker.tenants:
+                worker.kill("its worker process was ended")
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

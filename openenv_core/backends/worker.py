@@ -27,6 +27,11 @@ from openenv_core.environment import class_of_factory, traits_of
 __all__ = ["main"]
 
 _CLOSE_LIMIT_S = 5.0
+"""Environments that are left when the server goes may take so long to close."""
+
+_LAST_CLOSE_S = 1.0
+"""One that was given up may take so long; less than the server waits to hear that it was."""
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -53,10 +58,11 @@ class _Worker:
     def _receive(self, number: int, message: bytes) -> None:
         self._spawn(self._answer(number, message))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _answer(self, number: int, message: bytes) -> None:
         try:
@@ -89,7 +95,7 @@ class _Worker:
         if verb == "close" and handle is not None:
             await handle.close()
         elif verb == "let go":
-            self._let_go(number, handle)
+            await self._let_go(number, handle)
         return None
 
     async def _run(self, number: int, work: Coroutine[Any, Any, Any]) -> Any:
@@ -99,14 +105,15 @@ class _Worker:
         finally:
             del self._running[number]
 
-    def _let_go(self, number: int, handle: EnvironmentHandle | None) -> None:
-        """Give up what runs. What is still being built is closed by its backend when it is there."""
+    async def _let_go(self, number: int, handle: EnvironmentHandle | None) -> None:
+        """Give up what runs, and close the environment if it can be. What is still being built is closed by its
+        backend when it is there."""
         running = self._running.get(number)
         if running is not None:
             running.cancel()
         if handle is not None:
             handle.abandon()
-            self._spawn(handle.close())
+            await asyncio.wait({self._spawn(handle.close())}, timeout=_LAST_CLOSE_S)
 
     def _factory(self, packed: bytes) -> Callable[[], Any]:
         if packed not in self._factories:

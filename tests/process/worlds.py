@@ -74,6 +74,7 @@ class _World(Environment[CountAction, CountObservation, CountState]):
         self._name = uuid4().hex
         self._tag = ""
         self._resets = self._count = self._value = self._start = 0
+        _note(event="opening", world=self._name)
         time.sleep(float(os.environ.get("OPENENV_TEST_BUILD_S", "0")))
         _note(event="open", world=self._name)
 
@@ -199,9 +200,9 @@ def _spec(cls: type[_World]) -> EnvironmentSpec:
     return EnvironmentSpec(name=cls.__name__, factory=cls, client="", max_sessions=64)
 
 
+lonely_process_spec = _spec(LonelyProcessWorld)
 inline_spec = _spec(InlineWorld)
 async_spec = _spec(AsyncWorld)
 thread_spec = _spec(ThreadWorld)
 process_spec = _spec(ProcessWorld)
-lonely_spec = _spec(LonelyProcessWorld)
 async_process_spec = _spec(AsyncProcessWorld)

@@ -1,0 +1,174 @@
+"""Environments in worker processes: what a bad one costs, and whom."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openenv_core.errors import EnvironmentFailedError, SessionLostError
+from tests.process.places import Count, Place, alive, children, serving
+from tests.process.worlds import CountAction, Trouble
+from tests.support.waiting import eventually
+
+LIMITS = {"OPENENV_SESSIONS_PER_WORKER": 2, "OPENENV_WORKER_MEMORY_MB": 600, "OPENENV_STEP_DEADLINE_S": 3}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A server whose workers hold two sessions each."""
+    with serving("process", tmp_path_factory.mktemp("place"), MAX_CONCURRENT_ENVS=4, **LIMITS) as found:
+        yield found
+
+
+def neighbours(place: Place) -> tuple[Count, Count, Count]:
+    """Three clients: the first two share a worker process."""
+    clients = [Count(place.base_url) for _ in range(4)]
+    for seed, client in enumerate(clients):
+        client.reset(seed=seed)
+    pids = [client.state().pid for client in clients]
+    assert len(set(pids)) == 2, "four sessions, two to a worker"
+    first = [client for client, pid in zip(clients, pids, strict=True) if pid == pids[0]]
+    other, spare = (client for client, pid in zip(clients, pids, strict=True) if pid != pids[0])
+    spare.close()
+    return first[0], first[1], other
+
+
+@pytest.mark.parametrize("trouble", ["exit", "crash", "eat", ""])
+def test_a_crash_costs_the_sessions_of_its_worker_only(place: Place, trouble: Trouble) -> None:
+    guilty, neighbour, other = neighbours(place)
+    pid = guilty.state().pid
+    if not trouble:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(SessionLostError) as lost:
+        guilty.step(CountAction(trouble=trouble))
+    assert lost.value.reason == "env_crashed"
+    with pytest.raises(SessionLostError) as lost:
+        neighbour.step(CountAction())
+    assert lost.value.reason == "env_crashed"
+    assert other.step(CountAction(add=5)).observation.count == 1
+    assert not alive(pid)
+    for healed in (guilty, neighbour):
+        assert healed.reset(seed=3).observation.count == 0
+        assert healed.step(CountAction()).observation.count == 1
+    for client in (guilty, neighbour, other):
+        client.close()
+    place.wait_until_free()
+
+
+def test_what_holds_the_interpreter_is_ended_at_the_deadline(place: Place) -> None:
+    guilty, neighbour, other = neighbours(place)
+    pid = guilty.state().pid
+    with pytest.raises(SessionLostError) as lost:
+        guilty.step(CountAction(trouble="hold"))
+    assert lost.value.reason == "step_deadline"
+    with pytest.raises(SessionLostError) as lost:
+        neighbour.step(CountAction())
+    assert lost.value.reason == "env_crashed"
+    assert other.step(CountAction()).observation.count == 1
+    eventually(lambda: not alive(pid))
+    for client in (guilty, neighbour, other):
+        client.close()
+    place.wait_until_free()
+
+
+def test_what_only_loops_is_let_go_and_its_neighbour_plays_on(place: Place) -> None:
+    guilty, neighbour, other = neighbours(place)
+    pid = guilty.state().pid
+    with pytest.raises(SessionLostError) as lost:
+        guilty.step(CountAction(trouble="spin"), timeout_s=0.5)
+    assert lost.value.reason == "step_deadline"
+    assert [neighbour.step(CountAction()).observation.count for _ in range(3)] == [1, 2, 3]
+    neighbour.close()
+    eventually(lambda: not alive(pid))  # nobody is left whom the end of that process would harm
+    for client in (guilty, other):
+        client.close()
+    place.wait_until_free()
+
+
+def test_an_idle_session_learns_of_the_crash_before_it_asks(place: Place) -> None:
+    with Count(place.base_url) as client:
+        client.reset()
+        os.kill(client.state().pid, signal.SIGKILL)
+        place.wait_until_free()
+        with pytest.raises(SessionLostError) as lost:
+            client.step(CountAction())
+        assert lost.value.reason == "env_crashed"
+
+
+def test_exceptions_arrive_and_the_session_goes_on(place: Place) -> None:
+    with Count(place.base_url) as client:
+        client.reset()
+        with pytest.raises(EnvironmentFailedError, match="trouble was asked for") as failed:
+            client.step(CountAction(trouble="raise"))
+        log = place.server.log.read_text()
+        assert failed.value.details["error_id"] in log
+        assert "raise RuntimeError" in log, "the traceback of the worker belongs into the log"
+        with pytest.raises(EnvironmentFailedError, match="SystemExit: 5"):
+            client.step(CountAction(trouble="sys_exit"))
+        assert client.step(CountAction()).observation.count == 1
+
+
+def test_what_an_environment_prints_is_in_the_log(place: Place) -> None:
+    with Count(place.base_url) as client:
+        client.reset()
+        client.step(CountAction(trouble="print"))
+    eventually(lambda: "said by the environment" in place.server.log.read_text())
+    assert "complained by the environment" in place.server.log.read_text()
+
+
+def test_sessions_of_one_worker_do_not_wait_for_each_other(place: Place) -> None:
+    slow, quick, other = neighbours(place)
+    slow.reset(tag="slow")
+    quick.reset(tag="quick")
+    running = threading.Thread(target=slow.step, args=[CountAction(sleep_s=2.0)])
+    running.start()
+    while running.is_alive():
+        quick.step(CountAction())
+    running.join()
+    tags = [entry["tag"] for entry in place.journal.entries("step") if entry["tag"]]
+    assert tags.index("quick") < tags.index("slow"), "a step that took two seconds held up another session's"
+    for client in (slow, quick, other):
+        client.close()
+
+
+def test_worlds_that_must_be_alone_have_a_process_each(tmp_path: Path) -> None:
+    with serving("lonely_process", tmp_path, MAX_CONCURRENT_ENVS=3, OPENENV_SESSIONS_PER_WORKER=8) as place:
+        clients = [Count(place.base_url) for _ in range(3)]
+        for client in clients:
+            client.reset()
+        assert len({client.state().pid for client in clients} | {place.pid}) == 4
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.parametrize("busy", ["", "hold"])
+def test_no_worker_outlives_its_server(tmp_path: Path, busy: Trouble) -> None:
+    with serving("process", tmp_path, MAX_CONCURRENT_ENVS=4, OPENENV_SESSIONS_PER_WORKER=2) as place:
+        client = Count(place.base_url, reconnect_timeout_s=0.1)
+        client.reset()
+        workers = children(place.pid)
+        assert len(workers) >= 2, "one at work and one spare"
+        if busy:
+            threading.Thread(target=_step_into, args=[client, busy], daemon=True).start()
+            eventually(lambda: _is_at_work(client, place))
+        place.server.kill()
+        eventually(lambda: not any(alive(pid) for pid in workers))
+
+
+def _step_into(client: Count, trouble: Trouble) -> None:
+    with pytest.raises(SessionLostError):
+        client.step(CountAction(trouble=trouble))
+
+
+def _is_at_work(client: Count, place: Place) -> bool:
+    before = sum(_cpu_ticks(pid) for pid in children(place.pid))
+    time.sleep(0.2)
+    return sum(_cpu_ticks(pid) for pid in children(place.pid)) - before > 5
+
+
+def _cpu_ticks(pid: int) -> int:
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
