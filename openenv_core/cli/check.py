@@ -49,6 +49,8 @@ def check(
     except Exception as error:
         logging.getLogger(__name__).info("cannot be checked", exc_info=error)
         told = error.message if isinstance(error, OpenEnvError) else f"{type(error).__name__}: {error}"
+        if not verbose:
+            told += " (--verbose shows the log)"
         typer.secho(f"error: {target} cannot be checked: {told}", fg=typer.colors.RED, err=True)
         raise typer.Exit(_CANNOT_BE_CHECKED) from error
     if as_json:

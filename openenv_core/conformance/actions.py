@@ -28,7 +28,7 @@ class ActionSource:
         self._observation: TypeAdapter[Any] = TypeAdapter(spec.observation_type if spec is not None else dict)
 
     @property
-    def is_legal(self) -> bool:
+    def is_own(self) -> bool:
         """Whether the environment itself makes the actions, so that they ought to be legal."""
         return self._sample is not None
 

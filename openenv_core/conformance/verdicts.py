@@ -39,8 +39,8 @@ def is_untyped(error: OpenEnvError) -> bool:
     return isinstance(error, EnvironmentFailedError | SessionLostError) or type(error) is OpenEnvError
 
 
-def judge_play(episodes: Sequence[Trajectory]) -> Finding:
-    """Whether episodes can be played at all."""
+def judge_play(episodes: Sequence[Trajectory], *, sampled: bool) -> Finding:
+    """Whether episodes can be played at all. ``sampled``: the environment itself made the actions."""
     for episode in episodes:
         error = episode.turns[0].error
         if error is not None:
@@ -56,6 +56,11 @@ def judge_play(episodes: Sequence[Trajectory]) -> Finding:
         return passed(f"{len(episodes)} episodes; the checks of their observations and rewards tell what is wrong")
     if errors:
         return failed(f"no step went through: {errors[0].message}", "the traceback is in the server's log")
+    if sampled:
+        return failed(
+            f"none of {refused} actions that its sample_action made was accepted",
+            "let it make an action that is legal for the observation it is given",
+        )
     return skipped(
         f"none of {refused} actions made from the action's schema is legal: name a sample_action in the "
         "EnvironmentSpec, or bound the action's fields, so that steps can be checked"

@@ -49,7 +49,7 @@ _TRIED_ACTIONS = 30
 
 def plays(bench: Bench) -> Finding:
     """Episodes can be played."""
-    return judge_play(bench.episodes)
+    return judge_play(bench.episodes, sampled=bench.actions.is_own)
 
 
 def observation_schema(bench: Bench) -> Finding:
