@@ -3,36 +3,52 @@
 PYTHON ?= python3
 VENV := .venv
 PEER := .venv-peer
+TRL := .venv-trl
 BIN := $(VENV)/bin
 ENV ?= echo_env
+# What the training tests train with. A CPU build is enough; name another requirement to train on a GPU.
+TORCH ?= torch==2.13.0
 
-# The folders of this repository that are distributions: core first, then clients, then servers.
-CLIENTS := $(sort $(wildcard clients/*/pyproject.toml))
-SERVERS := $(sort $(wildcard envs/*/pyproject.toml))
-LOCAL := $(foreach project,$(CLIENTS) $(SERVERS),-e ./$(dir $(project)))
+# The folders of this repository that are distributions: the clients, then the servers.
+PROJECTS := $(sort $(wildcard clients/*/pyproject.toml)) $(sort $(wildcard envs/*/pyproject.toml))
+LOCAL := $(foreach project,$(PROJECTS),-e ./$(dir $(project)))
+PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check serve bench format clean
+.PHONY: demo test check serve bench train-demo format clean
 .DEFAULT_GOAL := demo
 
-$(VENV)/.run: pyproject.toml $(CLIENTS) $(SERVERS)
+$(VENV)/.run: pyproject.toml $(PROJECTS)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing the framework and the environments ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,cli]' $(LOCAL)
+	@$(BIN)/python $(PIP) -e '.[server,cli,images]' $(LOCAL)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
 	@echo "installing what the tests need ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,cli,images,dev]' $(LOCAL)
+	@$(BIN)/python $(PIP) -e '.[server,cli,images,gymnasium,mcp,dev]' $(LOCAL)
 	@touch $@
+
+# Looks for a browser each time; that is quick where there is one.
+.PHONY: browser
+browser: $(VENV)/.run
+	@$(BIN)/openenv install-browser
 
 # The public package that we are compatible with, in an environment of its own: a peer for the interop tests.
 $(PEER)/.ready:
 	@test -x $(PEER)/bin/python || $(PYTHON) -m venv $(PEER)
 	@echo "installing the public openenv package as a peer ..."
-	@$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check openenv==0.10.0
+	@$(PEER)/bin/python $(PIP) openenv==0.10.0
 	@touch $@
 
-demo: $(VENV)/.run
+# TRL and torch are large, and only training needs them.
+$(TRL)/.ready: pyproject.toml $(PROJECTS)
+	@test -x $(TRL)/bin/python || $(PYTHON) -m venv $(TRL)
+	@echo "installing TRL and torch for the training tests ..."
+	@$(TRL)/bin/python $(PIP) '$(TORCH)'
+	@$(TRL)/bin/python $(PIP) -e '.[server,cli,training]' $(LOCAL)
+	@touch $@
+
+demo: browser
 	@$(BIN)/openenv demo
 
 serve: $(VENV)/.run
@@ -47,11 +63,14 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: $(VENV)/.dev $(PEER)/.ready check
+test: check browser $(PEER)/.ready $(TRL)/.ready
 	$(BIN)/pytest
 
 bench: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python -m benchmarks.core
 
+train-demo: $(TRL)/.ready
+	@$(TRL)/bin/python -m openenv_core.training.demo
+
 clean:
-	rm -rf $(VENV) $(PEER) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER) $(TRL) .mypy_cache .pytest_cache .ruff_cache .hypothesis
