@@ -1,0 +1,59 @@
+// How long to wait after an action, and what a page must not share with others.
+(() => {
+  const page = window.__openenv;
+  const OWN = new Set(["bid", "aria-roledescription", "aria-description"]);
+  let changedAt = 0;
+
+  const observer = new MutationObserver((records) => {
+    if (records.some((record) => !OWN.has(record.attributeName))) changedAt = performance.now();
+  });
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+
+  // Animations that come to an end by themselves: jQuery's, and those of style sheets.
+  const isAnimated = () =>
+    window.jQuery?.timers?.length > 0 ||
+    document
+      .getAnimations()
+      .some((animation) => animation.playState === "running" && animation.effect.getComputedTiming().endTime < Infinity);
+
+  // Resolves once nothing has changed for `quiet` milliseconds and nothing is animated, at the latest after `limit`.
+  page.settle = async (quiet, limit) => {
+    const start = performance.now();
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    while ((performance.now() - changedAt < quiet || isAnimated()) && performance.now() - start < limit) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+
+  page.hasStoredNothing = async () =>
+    document.cookie === "" &&
+    localStorage.length === 0 &&
+    sessionStorage.length === 0 &&
+    window.name === "" &&
+    (await indexedDB.databases()).length === 0;
+
+  // The browser has one clipboard for all its pages: each document gets one of its own instead.
+  let clipboard = "";
+  const selected = () => {
+    const field = document.activeElement;
+    if (field && typeof field.selectionStart === "number" && field.type !== "password") {
+      return field.value.slice(field.selectionStart, field.selectionEnd);
+    }
+    return String(getSelection());
+  };
+  const keep = (event) => {
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    const text = selected();
+    if (text === "") return;
+    clipboard = text;
+    if (event.type === "cut") document.execCommand("delete");
+  };
+  window.addEventListener("copy", keep);
+  window.addEventListener("cut", keep);
+  window.addEventListener("paste", (event) => {
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    if (clipboard !== "") document.execCommand("insertText", false, clipboard);
+  });
+})();

@@ -1,0 +1,93 @@
+// Whether a pointer reaches an element, and where: an element that is shown, enabled, at rest and not covered.
+(() => {
+  const page = window.__openenv;
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+
+  const isShown = (element) => {
+    if (!element.isConnected || !element.checkVisibility({ checkVisibilityCSS: true })) return false;
+    const box = element.getBoundingClientRect();
+    return box.width > 0 && box.height > 0;
+  };
+
+  const isDisabled = (element) => element.matches(":disabled");
+
+  const isAtRest = async (element) => {
+    const before = element.getBoundingClientRect();
+    await frame();
+    const after = element.getBoundingClientRect();
+    return ["x", "y", "width", "height"].every((side) => before[side] === after[side]);
+  };
+
+  // The middle of the first box that lies in the viewport; an element that spans lines has a box for each.
+  const middle = (element) => {
+    for (const box of element.getClientRects()) {
+      const left = Math.max(box.left, 0);
+      const top = Math.max(box.top, 0);
+      const right = Math.min(box.right, innerWidth);
+      const bottom = Math.min(box.bottom, innerHeight);
+      if (right > left && bottom > top && (right - left) * (bottom - top) > 0.99) {
+        return { x: (left + right) / 2, y: (top + bottom) / 2 };
+      }
+    }
+    return null;
+  };
+
+  const topmost = ({ x, y }) => {
+    let root = document;
+    let found = null;
+    while (root) {
+      const element = root.elementFromPoint(x, y);
+      if (!element || element === found) break;
+      found = element;
+      root = element.shadowRoot;
+    }
+    return found;
+  };
+
+  // A click on any part of a button or link counts as one on what it holds.
+  const takesHit = (element, hit) => {
+    const target = element.closest("button, a, [role=button], [role=link]") ?? element;
+    for (let node = hit; node; node = node.parentElement ?? node.getRootNode().host) {
+      if (node === target || node === element) return true;
+    }
+    return false;
+  };
+
+  const tagOf = (element) => {
+    const id = element.getAttribute("bid");
+    return `<${element.localName}${id === null ? "" : ` bid="${id}"`}>`;
+  };
+
+  const attempt = async (element) => {
+    if (!isShown(element)) return { cause: "is hidden" };
+    if (isDisabled(element)) return { cause: "is disabled" };
+    if (!(await isAtRest(element))) return { cause: "is moving" };
+    element.scrollIntoViewIfNeeded();
+    const point = middle(element);
+    if (point === null) return { cause: "is outside the visible part of the page" };
+    const hit = topmost(point);
+    if (hit === null || !takesHit(element, hit)) return { cause: `is covered by ${hit ? tagOf(hit) : "nothing"}` };
+    return point;
+  };
+
+  // Tries for `patience` milliseconds. Gives the point to aim at, or the cause that stood in the way last.
+  page.reach = async (id, patience) => {
+    const element = page.find(id);
+    if (element === null) return { missing: true };
+    const end = performance.now() + patience;
+    let found = await attempt(element);
+    while (found.cause && performance.now() < end) {
+      await frame();
+      found = await attempt(element);
+    }
+    return found;
+  };
+
+  page.obstacle = (id) => {
+    const element = page.find(id);
+    if (element === null) return "is gone";
+    if (!isShown(element)) return "is hidden";
+    if (isDisabled(element)) return "is disabled";
+    return element.readOnly ? "is read-only" : "did not take the action";
+  };
+})();
