@@ -10,6 +10,8 @@ import contextlib
 import json
 import os
 import platform
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +41,7 @@ class Effort:
     Attributes:
         seconds: length of one sample.
         repeats: samples of one figure.
-        fresh: samples of a figure that needs a fresh process each time.
+        fresh: samples of a figure that needs fresh processes, or hundreds of fresh sessions, each time.
         idle: sessions that are held for the memory of one.
     """
 
@@ -49,7 +51,7 @@ class Effort:
     idle: int
 
 
-_FULL = Effort(seconds=0.5, repeats=15, fresh=5, idle=256)
+_FULL = Effort(seconds=0.5, repeats=15, fresh=3, idle=256)
 _QUICK = Effort(seconds=0.25, repeats=3, fresh=1, idle=64)
 
 
@@ -150,12 +152,19 @@ def _scaling(field: Field) -> Iterator[tuple[int, Row, Row]]:
     for sessions in _SCALES:
         batch = field.own({"ours": "batch_steps"}, sessions=sessions)["ours"]
         sockets = field.raw(raw_client.many_steps, "ours", "peer", "bare", sessions=sessions)
-        measured = interleaved({"batch": batch, **sockets}, field.effort.repeats)
+        measured = interleaved({"batch": batch, **sockets}, field.effort.fresh)
         yield (
             sessions,
             Row(f"BatchClient, {sessions} sessions", "steps/s", {"ours": measured.pop("batch")}),
             Row(f"v1, {sessions} sessions on {sessions} sockets", "steps/s", measured),
         )
+
+
+def _told(rows: Iterator[Row]) -> Iterator[Row]:
+    """The same rows, each told on standard error when it has been measured: the whole takes minutes."""
+    for row in rows:
+        print("  ".join(cell for cell in row.cells(list(SERVERS)) if cell), file=sys.stderr, flush=True)
+        yield row
 
 
 def _scaling_cells(sessions: int, batch: Row, sockets: Row) -> list[str]:
@@ -187,10 +196,12 @@ def main(words: Sequence[str] | None = None) -> None:
     effort = _QUICK if arguments.quick else _FULL
     facts = _facts(effort)
     print(json.dumps(facts))
+    # Told to stop, it stops what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with _started(effort) as field:
-        rows = [*_speed(field), *_opening(field)]
+        rows = [*_told(_speed(field)), *_told(_opening(field))]
         scaling = list(_scaling(field))
-    rows += _costs(effort)
+    rows += _told(_costs(effort))
     header = ["figure (echo, loopback)", "unit", *SERVERS, "ratio", "target", "reached"]
     print_table("Against the public package and the bare transport", header, [row.cells(list(SERVERS)) for row in rows])
     header = ["sessions", "BatchClient", "v1 sockets, ours", "v1 sockets, peer", "v1 sockets, bare"]
