@@ -10,6 +10,7 @@ from openenv_core.cli.demo import demo
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.play import play
 from openenv_core.cli.serve import serve
+from openenv_core.cli.sessions import sessions
 
 __all__ = ["app"]
 
@@ -42,3 +43,4 @@ app.command("list")(list_environments)
 app.command("demo")(demo)
 app.command("check")(check)
 app.command("play")(play)
+app.command("sessions")(sessions)

@@ -18,6 +18,8 @@ from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.doors import Doors
 from openenv_core.server.gateway import Gateway, ModelTypes
 from openenv_core.server.http import SESSION_HEADER, HttpDoor, error_response
+from openenv_core.server.metrics import MetricsDoor
+from openenv_core.server.sessions_http import SessionsDoor
 from openenv_core.server.tasks import TaskDoor
 from openenv_core.server.ws import WebSocketDoor
 from openenv_core.sessions.manager import SessionManager
@@ -173,6 +175,8 @@ def _assemble(gateway: Gateway, mode: str) -> FastAPI:
     app.router.routes.insert(0, WebSocketRoute("/ws", WebSocketDoor(gateway)))
     app.include_router(HttpDoor(gateway, control=mode != "production").router)
     app.include_router(TaskDoor(gateway).router)
+    app.include_router(SessionsDoor(gateway, app.state.doorkeeper).router)
+    app.include_router(MetricsDoor(gateway).router)
     _guard(app, gateway)
     return app
 

@@ -107,7 +107,9 @@ class Gateway:
         """
         if isinstance(error, OpenEnvError):
             error.message = self._redact(error.message)
+            self.manager.measures.errors[error.code] += 1
             return error
+        self.manager.measures.errors[EnvironmentFailedError.code] += 1
         error_id = secrets.token_hex(4)
         _log.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
         return EnvironmentFailedError("the server failed on this request; its log knows why", error_id=error_id)

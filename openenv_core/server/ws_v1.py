@@ -141,14 +141,14 @@ class ConnectionV1:
         return reply
 
     async def _closing(self, session: Session) -> bytes:
+        session.holder = None  # whoever asks for the end need not be told of it
         await self._gateway.manager.close(session, LossReason.CLOSED)
         await self._close_socket(1000, "")
         return b""
 
     def session_closed(self, session: Session, reason: LossReason) -> None:
-        """The session ended: say so and end the socket, unless its client asked for that."""
-        if reason is not LossReason.CLOSED:
-            self._gateway.manager.spawn(self._tell_loss(reason))
+        """The session ended without its client asking for that: say so and end the socket."""
+        self._gateway.manager.spawn(self._tell_loss(reason))
 
     async def _tell_loss(self, reason: LossReason) -> None:
         error = explain_loss(reason)

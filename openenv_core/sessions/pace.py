@@ -1,5 +1,7 @@
 """How often one caller may open a session. Pure: every moment is an argument, in seconds of one monotonic clock."""
 
+from openenv_core.errors import CapacityReachedError
+
 __all__ = ["Pace"]
 
 _FORGET_ABOVE = 1024
@@ -23,6 +25,14 @@ class Pace:
     def wait_s(self, caller: str, now: float) -> float:
         """Seconds until this caller may open its next session; 0 for at once."""
         return max(0.0, self._next.get(caller, now) - self._burst_s - now)
+
+    def refusal(self, due_in_s: float) -> CapacityReachedError:
+        """What to tell a caller that does not want to wait so long."""
+        return CapacityReachedError(
+            f"One caller may open {self.per_second:g} sessions per second; the next may follow in {due_in_s:.2g} s.",
+            max_opens_per_second=self.per_second,
+            retry_after_s=due_in_s,
+        )
 
     def take(self, caller: str, now: float) -> None:
         """Count an opening, which may still lie in the future: :meth:`wait_s` from now."""
