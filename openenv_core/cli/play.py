@@ -69,6 +69,7 @@ def _endings() -> Iterator[None]:
     import sys
 
     def end(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: another one must not end the tidying up
         raise SystemExit(128 + number)
 
     for name in ("SIGTERM", "SIGHUP"):
