@@ -84,10 +84,10 @@ class HttpDoor:
             add("/state", self.state, methods=["GET"], tags=["State Management"])
 
     async def health(self) -> Response:
-        """Whether the server takes sessions: 200 ``healthy``, or 503 ``draining``."""
-        if self._gateway.manager.draining:
-            return JSONResponse({"status": "draining"}, status_code=503)
-        return JSONResponse({"status": "healthy"})
+        """Whether the server takes sessions: 200 ``healthy``, or 503 ``starting``, ``draining``, ``unhealthy``."""
+        manager = self._gateway.manager
+        status = "draining" if manager.draining else manager.builder.status
+        return JSONResponse({"status": status}, status_code=200 if status == "healthy" else 503)
 
     async def metadata(self) -> EnvironmentMetadata:
         """What the environment tells of itself."""

@@ -1,10 +1,11 @@
-"""Building environments: so many at a time, within a deadline, and one for the questions that belong to no session."""
+"""Building environments: so many at a time, within a deadline, and one for the questions that belong to no session.
+Whoever builds them knows best whether a server is of use."""
 
 import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from openenv_core.backends.base import Backend, EnvironmentCrashedError, EnvironmentHandle
 from openenv_core.errors import EnvironmentFactoryError, EnvironmentFailedError, UnsupportedOperationError
@@ -13,6 +14,9 @@ from openenv_core.settings import ServerSettings
 __all__ = ["Builder", "Catalog"]
 
 _log = logging.getLogger(__name__)
+
+_UNHEALTHY_AFTER = 3
+"""So many constructions in a row must fail; a single one may be the fault of what its session asked for."""
 
 
 class Builder:
@@ -29,6 +33,36 @@ class Builder:
         self._backend = backend
         self._limit_s = settings.construct_deadline_s
         self._places = asyncio.Semaphore(settings.max_constructing)
+        self._starting: asyncio.Task[None] | None = None
+        self._failures = 0
+
+    @property
+    def status(self) -> Literal["starting", "healthy", "unhealthy"]:
+        """Whether environments can be built: not yet, yes, or not any more."""
+        if self._starting is not None and not self._starting.done():
+            return "starting"
+        return "healthy" if self._failures < _UNHEALTHY_AFTER else "unhealthy"
+
+    def start(self) -> "asyncio.Task[None]":
+        """Begin to get the backend ready; what is built waits for that. May be called more than once."""
+        if self._starting is None:
+            self._starting = asyncio.create_task(self._start())
+        return self._starting
+
+    async def _start(self) -> None:
+        try:
+            await self._backend.start()
+        except Exception:  # noqa: BLE001 - of the environment's module, when it is imported
+            # Whoever opens a session tries again, and is told.
+            _log.exception("%s cannot be made ready to be built", self.factory_name)
+            self._failures = _UNHEALTHY_AFTER
+
+    async def stop(self) -> None:
+        """Stop the backend."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        await self._backend.stop()
 
     @property
     def factory_name(self) -> str:
@@ -43,6 +77,7 @@ class Builder:
         Args:
             spawn: makes that task, which carries on whatever becomes of the caller.
         """
+        await asyncio.shield(self.start())
         await self._places.acquire()
         return spawn(self._build())
 
@@ -50,8 +85,9 @@ class Builder:
         deadline = asyncio.timeout(self._limit_s)
         try:
             async with deadline:
-                return await self._backend.open(self._factory)
+                handle = await self._backend.open(self._factory)
         except Exception as error:
+            self._failures += 1
             error_id = secrets.token_hex(4)
             told = f"failed within {self._limit_s:g} s" if deadline.expired() else "failed"
             _log.exception(
@@ -64,6 +100,9 @@ class Builder:
                 factory_name=self.factory_name,
                 error_id=error_id,
             ) from error
+        else:
+            self._failures = 0
+            return handle
         finally:
             self._places.release()
 

@@ -75,8 +75,8 @@ class SessionManager:
         self.draining = False
         self._reasons: OrderedDict[str, LossReason] = OrderedDict()
         self._waiting: dict[Ticket, tuple[asyncio.Future[None], Callable[[int], None] | None]] = {}
-        self._builder = Builder(factory, backend, settings)
-        self._catalog = Catalog(self._builder, limit_s=settings.step_deadline_s)
+        self.builder = Builder(factory, backend, settings)
+        self._catalog = Catalog(self.builder, limit_s=settings.step_deadline_s)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ending: dict[asyncio.Task[None], Session] = {}
         self._reaper: asyncio.Task[None] | None = None
@@ -84,13 +84,13 @@ class SessionManager:
     @property
     def factory_name(self) -> str:
         """What to call the factory in a message."""
-        return self._builder.factory_name
+        return self.builder.factory_name
 
     async def start(self) -> None:
         """Start the backend and the reaper. Opening a session does it where nobody else did."""
         if self._reaper is None:
             self._reaper = asyncio.create_task(self._reap())
-            await self.backend.start()
+            self.builder.start()
 
     async def open(
         self,
@@ -134,7 +134,7 @@ class SessionManager:
             *(handle, ticket, lease),
             settings=self._settings,
             door=door,
-            on_lost=self._lost,
+            on_lost=self.close_soon,
             clock=self.clock,
             measures=self.measures,
         )
@@ -205,7 +205,7 @@ class SessionManager:
     async def _build_in(self, ticket: Ticket) -> EnvironmentHandle:
         """An environment for the slot of this ticket, which is given back where there is none in the end."""
         try:
-            building = await self._builder.begin(self.spawn)
+            building = await self.builder.begin(self.spawn)
         except BaseException:
             self._release(ticket)
             raise
@@ -341,11 +341,12 @@ class SessionManager:
         for session in list(self.sessions.values()):
             self.close_soon(session, LossReason.SHUTDOWN)
         await self._end_by(grace_s)
+        await self._end_by(_LET_GO_S)  # what the ends have led to: the last words to clients
         await self._catalog.close()
         if self._reaper is not None:
             self._reaper.cancel()
             await asyncio.gather(self._reaper, return_exceptions=True)
-            await self.backend.stop()
+            await self.builder.stop()
 
     async def _end_by(self, grace_s: float) -> None:
         """Wait for all that is ending, or is still being built, and give up on what takes longer."""
@@ -360,9 +361,6 @@ class SessionManager:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-
-    def _lost(self, session: Session, reason: LossReason) -> None:
-        self.close_soon(session, reason)
 
     def _release(self, ticket: Ticket) -> None:
         self._grant(self.admission.release(ticket))

@@ -91,7 +91,7 @@ class Session:
         *,
         settings: ServerSettings,
         door: str,
-        on_lost: Callable[["Session", LossReason], None],
+        on_lost: Callable[["Session", LossReason], object],
         clock: Callable[[], float] = time.monotonic,
         measures: Measures | None = None,
     ) -> None:
@@ -146,7 +146,7 @@ class Session:
         self.lease.touch(started)
         try:
             observation = step_at_once(action)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # an environment cannot end the server
             raise self._failure(error) from error
         self._timings.add(clock() - started)
         self.steps_in_all += 1
@@ -269,7 +269,7 @@ class Session:
         self._on_lost(self, reason)
         return explain_loss(self.lease.reason or reason, more)
 
-    def _failure(self, error: Exception) -> OpenEnvError:
+    def _failure(self, error: BaseException) -> OpenEnvError:
         if isinstance(error, OpenEnvError):
             return error
         error_id = secrets.token_hex(4)
@@ -279,7 +279,8 @@ class Session:
             exc_info=error,
             extra={**self.told(), "error_id": error_id},
         )
-        return EnvironmentFailedError(str(error) or type(error).__name__, error_id=error_id)
+        told = f"SystemExit: {error}" if isinstance(error, SystemExit) else str(error) or type(error).__name__
+        return EnvironmentFailedError(told, error_id=error_id)
 
     def _check_alive(self) -> None:
         if not self.alive:
