@@ -32,21 +32,25 @@ class InlineHandle(EnvironmentHandle):
         return value if callable(value) and not inspect.iscoroutinefunction(found) else None
 
     async def call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
-        value = getattr(self._environment, verb)
-        if callable(value):
-            value = value(*args, **kwargs)
-        if not inspect.isawaitable(value):
-            return value
-        self._caller = caller = asyncio.current_task()
+        caller: asyncio.Task[Any] | None = None
         try:
+            value = getattr(self._environment, verb)
+            if callable(value):
+                value = value(*args, **kwargs)
+            if not inspect.isawaitable(value):
+                return value
+            self._caller = caller = asyncio.current_task()
             return await value
+        except SystemExit as error:
+            raise _stay(error) from error
         except asyncio.CancelledError:
             if self._closing is None or caller is None:
                 raise
             caller.uncancel()
             raise EnvironmentCrashedError("the call did not return and has been given up") from None
         finally:
-            self._caller = None
+            if self._caller is caller:
+                self._caller = None
 
     async def close(self) -> None:
         if self._closed:
@@ -74,5 +78,13 @@ class InlineBackend(Backend):
     name = "inline"
 
     async def open(self, factory: Callable[[], Any]) -> EnvironmentHandle:
-        environment = factory()
-        return InlineHandle(await environment if inspect.isawaitable(environment) else environment)
+        try:
+            environment = factory()
+            return InlineHandle(await environment if inspect.isawaitable(environment) else environment)
+        except SystemExit as error:
+            raise _stay(error) from error
+
+
+def _stay(error: SystemExit) -> RuntimeError:
+    """An environment cannot end the server: on the event loop, ``SystemExit`` would."""
+    return RuntimeError(f"SystemExit: {error}")

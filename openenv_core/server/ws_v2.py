@@ -131,16 +131,17 @@ class ConnectionV2:
         # By the discriminator, not by isinstance, which pydantic's metaclass makes slow.
         if frame.type == "step" or frame.type == "reset" or frame.type == "state":
             session = self._sessions.get(frame.session)
-            if session is None:
+            if session is None or session.holder is not self:
                 return encode_error(frame.id, frame.session, self._why_unknown(frame.session))
             return self._answer_call(session, frame)
         if frame.type == "bad":
             return encode_error(frame.id, frame.session, frame.error)
         if frame.type == "open":
-            resuming = frame.data.session is not None
-            self._later(frame.id, None, self._resume(frame) if resuming else self._open_session(frame))
+            if frame.data.session is not None:
+                return self._resume(frame)
+            self._later(frame.id, None, self._open_session(frame))
         elif frame.type == "close":
-            self._later(frame.id, None, self._close_session(frame))
+            return self._close_session(frame)
         else:
             self._cancel(frame)
         return None
@@ -216,7 +217,7 @@ class ConnectionV2:
         self._sessions[session.id] = session
         return encode_frame(OpenedFrame(id=frame.id, session=session.id, data=OpenedData(token=session.token)))
 
-    async def _resume(self, frame: OpenFrame) -> bytes:
+    def _resume(self, frame: OpenFrame) -> bytes:
         name, token = frame.data.session or "", frame.data.token or ""
         try:
             session = self._gateway.manager.resume(name, token, credential=self._caller.credential, holder=self)
@@ -227,12 +228,18 @@ class ConnectionV2:
             ResumedFrame(id=frame.id, session=session.id, data=ResumedData(last_id=session.replies.last_id))
         )
 
-    async def _close_session(self, frame: CloseFrame) -> bytes:
-        session = self._sessions.pop(frame.session, None)
-        if session is None:
+    def _close_session(self, frame: CloseFrame) -> bytes | None:
+        """Begin to end a session at once: whoever closes and hangs up in one breath means both."""
+        session = self._sessions.get(frame.session)
+        if session is None or session.holder is not self:
             return encode_error(frame.id, frame.session, self._why_unknown(frame.session))
-        await self._gateway.manager.close(session, LossReason.CLOSED)
-        return self._closed(frame.id, session.id, LossReason.CLOSED)
+        ending = self._gateway.manager.close_soon(session, LossReason.CLOSED)
+        if ending is None:
+            return encode_error(frame.id, frame.session, self._why_unknown(frame.session))
+        del self._sessions[frame.session]
+        closed = self._closed(frame.id, session.id, LossReason.CLOSED)
+        ending.add_done_callback(lambda _: self._push(closed))
+        return None
 
     def _cancel(self, frame: CancelFrame) -> None:
         session, task = self._pending.get(frame.id, (None, None))
@@ -274,7 +281,9 @@ class ConnectionV2:
 
     def _deliver(self, request_id: int, task: "asyncio.Task[bytes]") -> None:
         self._pending.pop(request_id, None)
-        if not task.cancelled():
+        if task.cancelled():
+            self._push(encode_error(request_id, None, CallCancelledError("cancelled before it ran")))
+        else:
             self._push(task.result())
 
     def _push(self, frame: bytes | BaseModel) -> None:

@@ -1,5 +1,6 @@
 """A real server in a thread of this process: the test sees its sessions as well as its sockets."""
 
+import asyncio
 import contextlib
 import dataclasses
 import threading
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openenv_core.environment import Environment
+from openenv_core.errors import LossReason
 from openenv_core.server import create_app
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.runner import Server, server_config
@@ -40,6 +42,18 @@ class Served:
     def port(self) -> int:
         """Where it listens."""
         return int(self.base_url.rpartition(":")[2])
+
+    def end_sessions(self) -> None:
+        """End every session that is left, and wait until their slots are free."""
+        manager = self.gateway.manager
+        for session in list(manager.sessions.values()):
+            self.loop.call_soon_threadsafe(manager.close_soon, session, LossReason.CLOSED)
+        eventually(lambda: self.active == 0)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The server's event loop."""
+        return self.server.servers[0].get_loop()
 
     @property
     def active(self) -> int:

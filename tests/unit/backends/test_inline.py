@@ -1,4 +1,5 @@
 import asyncio
+import sys
 import threading
 from typing import Any
 
@@ -51,6 +52,28 @@ async def test_a_factory_may_be_async(journal: Journal) -> None:
     journal.open_gate("built")
     handle = await InlineBackend().open(Factory(journal, AwaitingWorld, gate="built"))
     assert (await handle.call("reset")).steps == 0
+
+
+class Leaves:
+    def reset(self) -> None:
+        sys.exit(3)
+
+    async def step(self, action: Any) -> None:
+        sys.exit(4)
+
+    def close(self) -> None:
+        sys.exit(5)
+
+
+async def test_an_environment_cannot_end_the_server() -> None:
+    handle = await InlineBackend().open(Leaves)
+    with pytest.raises(RuntimeError, match="SystemExit: 3"):
+        await handle.call("reset")
+    with pytest.raises(RuntimeError, match="SystemExit: 4"):
+        await handle.call("step", None)
+    await handle.close()
+    with pytest.raises(RuntimeError, match="SystemExit: 6"):
+        await InlineBackend().open(lambda: sys.exit(6))
 
 
 async def test_giving_up_on_a_call_ends_it_and_closes_the_environment(journal: Journal) -> None:
