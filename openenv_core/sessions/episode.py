@@ -79,10 +79,10 @@ class Episode:
         except AttributeError:
             _check_observation(observation, "step")
             raise
-        if not done and self._max_steps is None and type(reward) is float and math.isfinite(reward):
-            if not getattr(observation, "truncated", False):
-                self.total_reward += reward  # nearly every step of nearly every environment ends here
-                return False
+        goes_on = not done and self._max_steps is None and not getattr(observation, "truncated", False)
+        if goes_on and type(reward) is float and math.isfinite(reward):
+            self.total_reward += reward  # nearly every step of nearly every environment ends here
+            return False
         if self._max_steps is not None and self.step_count >= self._max_steps and not done:
             observation.done = True
             if hasattr(observation, "truncated"):
