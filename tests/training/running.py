@@ -22,8 +22,8 @@ def trl_python() -> Path:
     python = Path(os.environ.get("OPENENV_TRL_PYTHON") or REPOSITORY / ".venv-trl" / "bin" / "python")
     if not python.exists():
         raise TrlMissingError(
-            f"the training tests need TRL, and {python} does not exist: `make test` makes it, or set OPENENV_TRL_PYTHON "
-            "to a Python that has torch (CPU build), trl and these packages"
+            f"the training tests need TRL, and {python} does not exist: `make test` makes it, or set "
+            "OPENENV_TRL_PYTHON to a Python that has torch (CPU build), trl and these packages"
         )
     return python
 

@@ -64,15 +64,14 @@ def test_sessions_of_environments_that_nobody_holds_end(served: Served) -> None:
 def test_a_full_server_gives_no_reward_and_the_others_play_on() -> None:
     with serving(Climb, limits={"max_sessions": 2}) as small:
         factory = environment_factory(ClimbTools, small.base_url)
-        slots = [factory() for _ in range(3)]
-        for slot in slots:
-            assert "steps up" in str(slot.reset(top=1)) or "has failed" in slot.reset(top=1)
+        slots: list[Any] = [factory() for _ in range(3)]
+        assert ["steps up" in slot.reset(top=1) for slot in slots] == [True, True, False]
         for slot in slots[:2]:
             slot.climb(by=1)
         with pytest.raises(ToolCallError, match="has failed"):
             slots[2].climb(by=1)
         assert climb_reward(environments=slots) == [1.0, 1.0, None]
-        assert factory.monitor.totals == {"capacity": 2}
+        assert factory.monitor.totals == {"capacity": 1}
         factory.close()
 
 
@@ -98,7 +97,9 @@ def test_a_server_that_goes_away_stops_the_run_with_a_report() -> None:
 
 def test_reward_functions_mask_faults_and_other_environments(served: Served) -> None:
     factory = environment_factory(ClimbTools, served.base_url)
-    good, bad, fresh = factory(), factory(), factory()
+    good: Any = factory()
+    bad: Any = factory()
+    fresh = factory()
     good.reset(top=1)
     good.climb(by=1)
     bad.reset(top=3)

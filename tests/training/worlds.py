@@ -96,7 +96,8 @@ class ClimbTools(ToolEnvironment[ClimbClient]):
 
     def muddle(self) -> str:
         """Run into a mistake of whoever wrote this tool."""
-        return str({}["nothing"])
+        known: dict[str, str] = {}
+        return known["nothing"]
 
     async def climb_later(self, by: int) -> str:
         """Climb some steps, awaiting it.

@@ -1,0 +1,83 @@
+"""TRL itself, on the CPU, with our tool environments and real servers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from openenv_core.training import environment_factory
+from tests.support.serving import Served
+from tests.support.waiting import eventually
+from tests.training.worlds import ClimbTools, lose_sessions
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(300)]
+
+WAYS = ["plain", "parallel"]
+
+
+def told(done: Any) -> dict[str, Any]:
+    """What a script found: the last line of its output."""
+    facts: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return facts
+
+
+def test_the_installed_trl_keeps_the_contract(trl: Any, served: Served) -> None:
+    facts = told(trl("contract", served.base_url))
+    watched = facts["watched"]
+    assert watched["tools"] == watched["expected"], "TRL finds other tools on a class than openenv_core.training says"
+    assert watched["resets_first"], "TRL does not reset all environments of a batch before the first tool call"
+    assert watched["columns"] == ["prompt", "seed"], "TRL no longer passes a row's columns to reset"
+    assert watched["prompt"].startswith("Climb.\n\nThe top is"), "TRL puts the first observation elsewhere"
+    assert watched["rewards"] == [1.0] * 16, "TRL passes other environments to reward functions than it stepped"
+    assert watched["instances"] >= 16, "TRL shares environments between rollouts"
+    assert watched["lengths_agree"], "TRL's masks and tokens differ in length"
+    assert watched["only_own_words"], "TRL trains on what tools said"
+    assert facts["own_reward"] == ["rewards/PaidClimbTools/mean", "rewards/recorded/mean"], "TRL ignores get_reward"
+    assert facts["loop"][:5] == ["self", "prompts", "prompt_ids", "completion_ids", "completions"], (
+        "TRL's loop over tool calls has other arguments; openenv_core.training.parallel must follow"
+    )
+    assert facts["takes_dictionary"], "TRL no longer takes a dictionary of environments"
+    assert facts["is_dictionary"]
+    eventually(lambda: served.active == 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_of_sixteen_sessions_is_lost(trl: Any, served: Served, way: str) -> None:
+    # Each rollout takes two to four steps, so the twentieth is in the middle of the first batch.
+    gone = lose_sessions(served, 1, at_step=20)
+    facts = told(trl("faults", "kill", served.base_url, way))
+    assert gone.is_set()
+    assert sorted(map(str, facts["rewards"][0])) == ["1.0"] * 15 + ["None"]
+    assert facts["rewards"][1:] == [[1.0] * 16] * 2
+    assert facts["faults"] == {"lost_env_crashed": 1}
+    assert facts["fault_rates"] == [pytest.approx(1 / 16), 0.0, 0.0]
+    assert facts["logged"] == [1.0, 1.0, 1.0]
+    assert facts["finite"]
+    eventually(lambda: served.active == 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_full_server(trl: Any, served: Served, way: str) -> None:
+    others = environment_factory(ClimbTools, served.base_url)
+    held = [others() for _ in range(10)]
+    for one in held:
+        one.reset(top=3)
+    facts = told(trl("faults", "full", served.base_url, way))
+    for rewards in facts["rewards"]:
+        assert sorted(map(str, rewards)) == ["1.0"] * 10 + ["None"] * 6
+    assert facts["faults"] == {"capacity": 18}
+    assert facts["logged"] == [1.0, 1.0, 1.0]
+    assert facts["finite"]
+    others.close()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_server_that_is_restarted_in_the_middle(trl: Any, way: str) -> None:
+    facts = told(trl("faults", "restart", "-", way))
+    assert facts["rewards"][0] == facts["rewards"][2] == [1.0] * 16
+    lost = sum(reward is None for reward in facts["rewards"][1])
+    assert lost > 0
+    assert {reward for reward in facts["rewards"][1] if reward is not None} <= {1.0}
+    assert sum(facts["faults"].values()) == lost
+    assert all(reason.startswith(("lost_", "connection")) for reason in facts["faults"])
+    assert facts["finite"]
