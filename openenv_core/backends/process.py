@@ -29,6 +29,7 @@ class ProcessHandle(EnvironmentHandle):
         self._worker: Worker | None = None
         self._closing = False
         self._gone: EnvironmentCrashedError | None = None
+        self._answer: asyncio.Future[Any] | None = None
         self._tell: Callable[[EnvironmentCrashedError], None] | None = None
 
     async def build(self, factory: bytes) -> None:
@@ -57,7 +58,8 @@ class ProcessHandle(EnvironmentHandle):
     async def call(self, verb: str, *args: Any, **kwargs: Any) -> Any:
         if self._worker is None or self._gone is not None:
             raise self._gone or EnvironmentCrashedError("the environment has been given up")
-        return await self._worker.ask(self._pack(("call", self._number, verb, args, kwargs)))
+        self._answer = self._worker.ask(self._pack(("call", self._number, verb, args, kwargs)))
+        return await self._answer
 
     async def close(self) -> None:
         worker = self._worker
@@ -72,6 +74,8 @@ class ProcessHandle(EnvironmentHandle):
     def abandon(self) -> None:
         """Kill the worker, or have it let go of the call where other environments in it can go on."""
         worker, self._worker = self._worker, None
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(EnvironmentCrashedError("its call was given up"))
         if worker is not None:
             self._pool.give_up(worker, self._number)
 

@@ -70,6 +70,9 @@ class _Worker:
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)
         except BaseException as error:  # noqa: BLE001 - it belongs to the server, which asked
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                return  # given up: the server does not wait for an answer
             answer = pack_failure(error, self._pack)
         assert self._link is not None
         self._link.send(number, answer)

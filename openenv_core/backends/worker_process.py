@@ -83,22 +83,19 @@ class Worker(asyncio.SubprocessProtocol):
         self._link.ended.add_done_callback(self._link_ended)
         self._link.send(READY, pickle.dumps(setup))
 
-    async def ask(self, message: bytes) -> Any:
-        """Send a request and wait for its answer.
+    def ask(self, message: bytes) -> "asyncio.Future[Any]":
+        """Send a request; its answer, or what it raised there, will be in the future.
 
         Raises:
-            EnvironmentCrashedError: the process is gone.
-            Exception: what the request raised there.
+            EnvironmentCrashedError: the process is gone. The future raises it, too, should the process go.
         """
         if self.ended.done() or self._link is None:
             raise self.obituary()
         number = next(self._numbers)
         answer = self._asked[number] = self._loop.create_future()
+        answer.add_done_callback(lambda _: self._asked.pop(number, None))
         self._link.send(number, message)
-        try:
-            return await answer
-        finally:
-            self._asked.pop(number, None)
+        return answer
 
     def obituary(self) -> EnvironmentCrashedError:
         """How the process came to its end."""
@@ -181,7 +178,7 @@ class Worker(asyncio.SubprocessProtocol):
         self.ended.set_result(None)
         if self._link is not None:
             self._link.close()
-        for future in self._asked.values():
+        for future in list(self._asked.values()):
             if not future.done():
                 future.set_exception(error)
         tenants, self.tenants = self.tenants, {}

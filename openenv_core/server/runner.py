@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import logging
+import signal
 import socket
+import threading
 from typing import Any
 
 import uvicorn
@@ -82,9 +84,18 @@ def run(application: Any, *, host: str, port: int, log_level: str = "info") -> i
     # What start-up has built stays for good: the collector need not go through it again and again.
     gc.collect()
     gc.freeze()
+    _let_the_end_be_orderly()
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[listener]))
     return 0 if server.started else 3
+
+
+def _let_the_end_be_orderly() -> None:
+    # After its orderly end uvicorn raises the signal that asked for it once more; that must not make it look like a
+    # crash to whoever started the process.
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
 
 
 def _listen(host: str, port: int) -> socket.socket:

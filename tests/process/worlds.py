@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 from uuid import uuid4
 
@@ -53,6 +54,11 @@ class CountState(State):
     pid: int = 0
 
 
+if getattr(sys.modules["__main__"].__spec__, "name", "") == "openenv_core.backends.worker":
+    # A module that takes its time to import, in worker processes.
+    time.sleep(float(os.environ.get("OPENENV_TEST_IMPORT_S", "0")))
+
+
 def _note(**entry: Any) -> None:
     path = os.environ.get("OPENENV_TEST_JOURNAL")
     if path is None:
@@ -65,6 +71,13 @@ def _note(**entry: Any) -> None:
         os.close(descriptor)
 
 
+def _fail_at_first() -> None:
+    """Fail in as many constructions as the test wants; the journal counts them."""
+    failures = int(os.environ.get("OPENENV_TEST_BUILD_FAILS", "0"))
+    if failures and Path(os.environ["OPENENV_TEST_JOURNAL"]).read_text().count('"opening"') <= failures:
+        raise RuntimeError("not yet")
+
+
 class _World(Environment[CountAction, CountObservation, CountState]):
     """Counts. ``reset(tag=…)`` puts a name on what the journal tells of the episode."""
 
@@ -75,6 +88,7 @@ class _World(Environment[CountAction, CountObservation, CountState]):
         self._tag = ""
         self._resets = self._count = self._value = self._start = 0
         _note(event="opening", world=self._name)
+        _fail_at_first()
         time.sleep(float(os.environ.get("OPENENV_TEST_BUILD_S", "0")))
         _note(event="open", world=self._name)
 
@@ -128,6 +142,8 @@ class AsyncWorld(_World):
         return self._reset(seed, tag)
 
     async def step(self, action: CountAction) -> CountObservation:
+        if action.sleep_s:
+            _note(event="sleep", world=self._name, tag=self._tag)
         await asyncio.sleep(action.sleep_s)
         return self._step(action)
 
@@ -147,6 +163,8 @@ class ThreadWorld(_World):
     def step(self, action: CountAction) -> CountObservation:
         if action.trouble:
             make_trouble(action.trouble)
+        if action.sleep_s:
+            _note(event="sleep", world=self._name, tag=self._tag)
         time.sleep(action.sleep_s)
         return self._step(action)
 
