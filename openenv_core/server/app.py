@@ -2,13 +2,14 @@
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from openenv_core.backends import Backend, InlineBackend, ProcessBackend, ThreadBackend
@@ -171,20 +172,20 @@ def _assemble(gateway: Gateway, mode: str) -> FastAPI:
     app.state.gateway = gateway
     app.state.doorkeeper = Doorkeeper(gateway.settings)
     app.add_exception_handler(OpenEnvError, _on_error)
-    # First of the routes, which are tried in order: it is the one that thousands of sessions come through.
-    app.router.routes.insert(0, WebSocketRoute("/ws", WebSocketDoor(gateway)))
+    sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway)}
+    app.router.routes.extend(WebSocketRoute(path, door) for path, door in sockets.items())
     app.include_router(HttpDoor(gateway, control=mode != "production").router)
     app.include_router(TaskDoor(gateway).router)
     app.include_router(SessionsDoor(gateway, app.state.doorkeeper).router)
     app.include_router(MetricsDoor(gateway).router)
-    _guard(app, gateway)
+    _guard(app, gateway, sockets)
     return app
 
 
-def _guard(app: FastAPI, gateway: Gateway) -> None:
+def _guard(app: FastAPI, gateway: Gateway, sockets: Mapping[str, ASGIApp]) -> None:
     """Put the doors around the application. What is added later stands further out."""
     settings = gateway.settings
-    app.add_middleware(Doors, gateway=gateway, doorkeeper=app.state.doorkeeper)
+    app.add_middleware(Doors, gateway=gateway, doorkeeper=app.state.doorkeeper, sockets=sockets)
     if settings.allowed_origins:
         # Further out than the doors: a browser asks whether it may send a token before it sends one.
         app.add_middleware(

@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["Caller", "caller_of"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Caller:
     """One client, as far as the server can tell.
 

@@ -4,7 +4,7 @@ It looks at a WebSocket once, before the handshake is accepted; nothing of it st
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -40,21 +40,25 @@ class Doors:
         app: what is behind the doors.
         gateway: gives unforeseen failures a name, and holds the limits.
         doorkeeper: decides.
+        sockets: WebSocket applications by path. They are reached from here directly: what the framework has in between
+            keeps kilobytes for every socket, as long as it is open.
     """
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, doorkeeper: Doorkeeper) -> None:
+    def __init__(
+        self, app: ASGIApp, gateway: Gateway, doorkeeper: Doorkeeper, sockets: Mapping[str, ASGIApp] | None = None
+    ) -> None:
         self._app = app
         self._gateway = gateway
         self._doorkeeper = doorkeeper
+        self._sockets = dict(sockets or {})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Refuse a request, or hand it on."""
         if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return self._http(scope, receive, send)
+        if scope["type"] == "websocket":
+            return self._websocket(scope, receive, send)
+        return self._app(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
@@ -123,17 +127,20 @@ class Doors:
 
         return with_cookie
 
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _websocket(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         try:
             self._doorkeeper.check(scope)
         except OpenEnvError as error:
-            await receive()  # websocket.connect
-            await self._refuse_handshake(error, scope, send)
-            for _ in range(2):
-                # uvicorn takes a refused handshake for a forgotten one, and says so, until the connection is gone.
-                await within(_GOODBYE_S, receive)
-            return
-        await self._app(scope, receive, send)
+            return self._refuse_socket(error, scope, receive, send)
+        path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+        return self._sockets.get(path, self._app)(scope, receive, send)
+
+    async def _refuse_socket(self, error: OpenEnvError, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()  # websocket.connect
+        await self._refuse_handshake(error, scope, send)
+        for _ in range(2):
+            # uvicorn takes a refused handshake for a forgotten one, and says so, until the connection is gone.
+            await within(_GOODBYE_S, receive)
 
     async def _refuse_handshake(self, error: OpenEnvError, scope: Scope, send: Send) -> None:
         response = self._refusal(error, scope)

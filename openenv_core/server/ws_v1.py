@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -31,6 +30,8 @@ Message = MutableMapping[str, Any]
 class ConnectionV1:
     """One client's socket."""
 
+    __slots__ = ("_ahead", "_caller", "_gateway", "_open", "_receive", "_send", "_session", "_working")
+
     def __init__(
         self,
         gateway: Gateway,
@@ -43,7 +44,7 @@ class ConnectionV1:
         self._receive = receive
         self._send = send
         self._session: Session | None = None
-        self._ahead: deque[str | None] = deque()
+        self._ahead: list[str | None] = []
         self._working: asyncio.Task[None] | None = None
         self._open = True
 
@@ -110,7 +111,7 @@ class ConnectionV1:
     async def _catch_up(self) -> None:
         """Answer the requests that came while another one was worked on."""
         while self._ahead:
-            answer = self._answer(self._ahead.popleft())
+            answer = self._answer(self._ahead.pop(0))
             await self._reply(answer if isinstance(answer, bytes) else await self._settle(answer))
         self._working = None
 

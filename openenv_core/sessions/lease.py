@@ -52,6 +52,10 @@ class Lease:
         """A request has come in and was answered at once."""
         self._last_used = now
 
+    def allow_idle(self, seconds: float) -> None:
+        """From now on an attached session that nobody uses ends after so many seconds."""
+        self._idle_timeout_s = seconds
+
     def attach(self, now: float) -> None:
         """The client is (back) on a connection."""
         if self.state is not LeaseState.CLOSED:

@@ -27,7 +27,7 @@ class ReplyMemory(Generic[ReplyT]):
     __slots__ = ("_running", "last_id", "last_reply", "replied_id")
 
     def __init__(self) -> None:
-        self._running: set[int] = set()
+        self._running: tuple[int, ...] = ()  # nearly always empty, and then it takes no room
         self.last_id = 0
         self.replied_id = 0
         self.last_reply: ReplyT | None = None
@@ -43,11 +43,11 @@ class ReplyMemory(Generic[ReplyT]):
     def begin(self, request_id: int) -> None:
         """A fresh request is taken on."""
         self.last_id = request_id
-        self._running.add(request_id)
+        self._running += (request_id,)
 
     def finish(self, request_id: int, reply: ReplyT) -> None:
         """It is answered."""
-        self._running.discard(request_id)
+        self._running = tuple(running for running in self._running if running != request_id)
         self.replied_id = request_id
         self.last_reply = reply
 

@@ -83,6 +83,34 @@ class Session:
         steps_in_all: steps of all its episodes.
     """
 
+    # A server holds thousands: without a dict each, a session is half as large.
+    __slots__ = (
+        "__weakref__",
+        "_clock",
+        "_measures",
+        "_on_lost",
+        "_running",
+        "_settings",
+        "_step_at_once",
+        "_tells_timeout",
+        "_timings",
+        "_turn",
+        "_waiting",
+        "calls",
+        "credential",
+        "door",
+        "episode",
+        "handle",
+        "holder",
+        "id",
+        "lease",
+        "opened_at",
+        "replies",
+        "steps_in_all",
+        "ticket",
+        "token",
+    )
+
     def __init__(
         self,
         handle: EnvironmentHandle,
