@@ -33,7 +33,7 @@ def check(target: Any, *, only: Collection[str] = (), skip: Collection[str] = ()
         only: names of the checks to run, and no others.
         skip: names of checks to leave out.
         **options: the fields of :class:`~openenv_core.conformance.subject.Options`: ``seed``, ``episodes``, ``steps``,
-            ``timeout_s``, ``token``.
+            ``timeout_s``, ``wait_s``, ``token``.
 
     Raises:
         ConfigurationError: there is no such target, or no check of a name given.
@@ -57,7 +57,7 @@ def suite(target: Any, *, skip: Mapping[str, str] | None = None, **options: Any)
         **options: as for :func:`check`.
     """
     _ask_for_extras()
-    from openenv_core.conformance.suite import make_suite
+    from openenv_core.conformance.testing import make_suite
 
     return make_suite(target, skip or {}, options)
 

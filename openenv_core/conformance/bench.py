@@ -20,6 +20,7 @@ from openenv_core.conformance.serving import serving
 from openenv_core.conformance.subject import Options, Subject
 from openenv_core.environment import EnvironmentTraits
 from openenv_core.errors import (
+    CapacityReachedError,
     ConcurrencyConfigurationError,
     ConnectionFailedError,
     EnvironmentFactoryError,
@@ -27,14 +28,13 @@ from openenv_core.errors import (
 )
 from openenv_core.server.app import create_app_from_spec
 from openenv_core.settings import ServerSettings
-from openenv_core.wire.frames import Capacity
 
 __all__ = ["SESSIONS", "Bench"]
 
 SESSIONS = 8
 """Sessions that are played side by side."""
 
-_WAIT_FOR_A_SLOT_S = 10.0
+_WAIT_FOR_A_SECOND_S = 1.0
 _ANSWER_ON_ITS_WAY_S = 5.0
 
 
@@ -98,9 +98,9 @@ class Bench:
         """What the class says of itself, where it is known."""
         return self.subject.traits
 
-    def client(self, base_url: str | None = None) -> RawClient:
+    def client(self, base_url: str | None = None, **arguments: Any) -> RawClient:
         """A client for one session, of this server or of another one."""
-        return RawClient(base_url or self.base_url, **self._arguments)
+        return RawClient(base_url or self.base_url, **{**self._arguments, **arguments})
 
     def typed_client(self) -> EnvClient[Any, Any, Any]:
         """A client with the environment's own models."""
@@ -119,16 +119,21 @@ class Bench:
     def _arguments(self) -> dict[str, Any]:
         return {
             "message_timeout_s": self.options.timeout_s + _ANSWER_ON_ITS_WAY_S,
-            "wait_for_capacity_s": _WAIT_FOR_A_SLOT_S,
+            "wait_for_capacity_s": self.options.wait_s,
             "token": self.options.token,
         }
 
     @cached_property
-    def capacity(self) -> Capacity | None:
-        """How many sessions the server holds; ``None`` where it does not tell, as version 1 does not."""
+    def room(self) -> int:
+        """How many sessions there is room for, ``SESSIONS`` at most. Version 1 does not tell: there two are tried."""
         with self.client() as client:
             hello = client._flow.hello
-        return hello.capacity if hello is not None else None
+            if hello is not None:
+                return min(SESSIONS, hello.capacity.max - hello.capacity.active)
+            attempt(client.reset)
+            with self.client(wait_for_capacity_s=_WAIT_FOR_A_SECOND_S) as second:
+                _, error = attempt(second.reset)
+        return 1 if isinstance(error, CapacityReachedError) else 2
 
     def fetch(self, path: str) -> httpx.Response:
         """A page of the server.

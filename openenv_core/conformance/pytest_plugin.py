@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from openenv_core.conformance.suite import SharedRun
+    from openenv_core.conformance.testing import SharedRun
 
 __all__: list[str] = []
 
@@ -49,7 +49,7 @@ class _Target(pytest.Collector):
     def collect(self) -> "Iterator[_CheckItem]":
         """One test per check."""
         from openenv_core.conformance.run import CheckRun, check_names
-        from openenv_core.conformance.suite import SharedRun
+        from openenv_core.conformance.testing import SharedRun
 
         chosen = {name: self.config.getoption(f"openenv_{name}") for name in ("seed", "episodes", "steps")}
         shared = SharedRun(lambda: CheckRun(self.name, **chosen))
@@ -66,7 +66,7 @@ class _CheckItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run it, and end as it ends."""
-        from openenv_core.conformance.suite import settle
+        from openenv_core.conformance.testing import settle
 
         owner = self.parent
         assert isinstance(owner, _Target)

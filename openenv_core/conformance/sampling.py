@@ -146,12 +146,14 @@ class Sampler:
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties", {})
-        required = set(schema.get("required", ()))
-        made: dict[str, Any] = {}
+        required = schema.get("required", ())
+        # A name may be required without a schema of its own.
+        other = schema.get("additionalProperties", True)
+        made = {name: self._value(properties.get(name, other), depth + 1) for name in required}
         for name, value in properties.items():
             if name in required:
-                made[name] = self._value(value, depth + 1)
-            elif depth < _DEEP and self._random.random() < 0.5:
+                continue
+            if depth < _DEEP and self._random.random() < 0.5:
                 try:
                     made[name] = self._value(value, depth + 1)
                 except UnsupportedOperationError:

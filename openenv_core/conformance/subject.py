@@ -19,6 +19,7 @@ class Options:
         episodes: number of seeds that are played.
         steps: an episode is played no longer than this.
         timeout_s: limit of one call, seconds.
+        wait_s: how long to wait for a slot of a full server, seconds.
         token: bearer token of a running server.
     """
 
@@ -26,6 +27,7 @@ class Options:
     episodes: int = 3
     steps: int = 50
     timeout_s: float = 60.0
+    wait_s: float = 10.0
     token: str | None = None
 
     def __post_init__(self) -> None:

@@ -2,25 +2,24 @@
 
 from random import Random
 
-from openenv_core.conformance.bench import SESSIONS, Bench
+from openenv_core.conformance.bench import Bench
 from openenv_core.conformance.play import RawClient, next_turn, options_of, replay, reset_turn, step_turn, turn_of
 from openenv_core.conformance.records import Trajectory, Turn, text_of, trajectory_difference
 from openenv_core.conformance.registry import Check
 from openenv_core.conformance.report import Finding, failed, passed, skipped
 from openenv_core.conformance.verdicts import judge_strangers, strange_texts
-from openenv_core.errors import CapacityReachedError, OpenEnvError, SessionLostError
+from openenv_core.errors import OpenEnvError, SessionLostError
 
 __all__ = ["CHECKS"]
 
 _REMEDY = "Keep what belongs to an episode on the object (self), never on the class or the module"
-_UNTOLD_CAPACITY = 2
 _NEIGHBOURS_SEED = 1000
 _NEIGHBOURS_NAME = "next door"
 
 
 def sessions_isolated(bench: Bench) -> Finding:
     """A session does not notice another one; where there is room for one only, the next one sees nothing of it."""
-    if bench.capacity is not None and bench.capacity.max == 1:
+    if bench.room == 1:
         return _one_after_the_other(bench)
     told = 0
     with bench.client() as neighbour:
@@ -28,12 +27,9 @@ def sessions_isolated(bench: Bench) -> Finding:
             with bench.client() as client:
                 alone = replay(client, own)
                 count = client.state().model_dump().get("step_count")
-            try:
-                with bench.client() as client:
-                    together, others = _with_a_neighbour(bench, client, neighbour, own)
-                    state = client.state().model_dump()
-            except CapacityReachedError:
-                return _one_after_the_other(bench)
+            with bench.client() as client:
+                together, others = _with_a_neighbour(bench, client, neighbour, own)
+                state = client.state().model_dump()
             if trajectory_difference(own, alone) is None:
                 told += 1
                 fault = trajectory_difference(own, together)
@@ -62,8 +58,6 @@ def _with_a_neighbour(
             break
         seed = bench.options.seed + _NEIGHBOURS_SEED + number
         others.append(reset_turn(neighbour, **options_of(seed, _NEIGHBOURS_NAME)))
-        if isinstance(others[-1].error, CapacityReachedError):
-            raise others[-1].error
         if others[-1].observation is not None and not others[-1].done:
             turn, _ = next_turn(neighbour, bench.actions, others[-1].observation, random)
             others += [turn] if turn is not None else []
@@ -90,20 +84,17 @@ def concurrency(bench: Bench) -> Finding:
     traits = bench.traits
     if traits is not None and not traits.concurrency_safe:
         return skipped("the class does not say that its instances may run side by side (concurrency_safe = True)")
-    capacity = bench.capacity
-    room = _UNTOLD_CAPACITY if capacity is None else min(SESSIONS, capacity.max - capacity.active)
-    if room < 2:
+    if bench.room == 1:
         return skipped("the server has room for one session only")
-    expected = [_alone(bench, number) for number in range(room)]
-    try:
-        played = _side_by_side(bench, expected)
-    except CapacityReachedError as error:
-        return skipped(f"the server is full: {error.message}")
+    expected = [_alone(bench, number) for number in range(bench.room)]
+    played = _side_by_side(bench, expected)
     for alone, together in zip(expected, played, strict=True):
         difference = trajectory_difference(alone, together)
         if difference is not None:
-            return failed(f"among {room} sessions at once, seed {alone.seed} went differently: {difference}", _REMEDY)
-    return passed(f"{room} sessions at once, each as if alone")
+            return failed(
+                f"among {bench.room} sessions at once, seed {alone.seed} went differently: {difference}", _REMEDY
+            )
+    return passed(f"{bench.room} sessions at once, each as if alone")
 
 
 def _alone(bench: Bench, number: int) -> Trajectory:
@@ -134,8 +125,6 @@ def _side_by_side(bench: Bench, expected: list[Trajectory]) -> list[Trajectory]:
 
 
 def _batch_turn(action: str | None, result: object) -> Turn:
-    if isinstance(result, CapacityReachedError):
-        raise result
     if isinstance(result, OpenEnvError):
         return Turn(action, error=result)
     return turn_of(action, result)  # type: ignore[arg-type]
