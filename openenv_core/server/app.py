@@ -1,31 +1,46 @@
 """The application factory. It assembles; what happens on a request is elsewhere."""
 
+import asyncio
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import WebSocketRoute
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from openenv_core.backends import Backend, InlineBackend, ProcessBackend, ThreadBackend
 from openenv_core.environment import EnvironmentSpec, class_of_factory, traits_of
-from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationError, OpenEnvError
+from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationError, OpenEnvError, jsonable
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.doors import Doors
 from openenv_core.server.gateway import Gateway, ModelTypes
 from openenv_core.server.http import SESSION_HEADER, HttpDoor, error_response
+from openenv_core.server.mcp import McpMethods
+from openenv_core.server.mcp_doors import McpHttpDoor, McpSocketDoor
+from openenv_core.server.mcp_standard import StandardMcp
 from openenv_core.server.metrics import MetricsDoor
 from openenv_core.server.sessions_http import SessionsDoor
 from openenv_core.server.tasks import TaskDoor
+from openenv_core.server.tool_sessions import ToolSessions
 from openenv_core.server.ws import WebSocketDoor
 from openenv_core.sessions.manager import SessionManager
 from openenv_core.settings import ServerSettings
-from openenv_core.types import State
+from openenv_core.tools import (
+    CallToolAction,
+    EnvironmentWithTools,
+    ListToolsAction,
+    Tool,
+    tools_of,
+)
+from openenv_core.tools.actions import with_tool_actions
+from openenv_core.types import Action, State
 
 __all__ = ["ConcurrencyConfig", "create_app", "create_app_from_spec"]
 
@@ -92,9 +107,11 @@ def create_app(
         )
     settings = _with_limits(settings or ServerSettings.from_environ(), max_concurrent_envs, concurrency_config)
     manager = SessionManager(env, _backend(env, settings), settings)
-    types = ModelTypes(action_cls, observation_cls, state_cls, reset_observation_cls)
+    tools = _tools(env, action_cls)
+    action = action_cls if tools is None else with_tool_actions(action_cls)
+    types = ModelTypes(action, observation_cls, state_cls, reset_observation_cls)
     name = env_name or str(getattr(env, "__name__", "environment"))
-    return _assemble(Gateway(name, env, types, manager, settings), mode or settings.mode)
+    return _assemble(Gateway(name, env, types, manager, settings), mode or settings.mode, tools)
 
 
 def create_app_from_spec(spec: EnvironmentSpec, settings: ServerSettings | None = None) -> FastAPI:
@@ -128,6 +145,14 @@ def _with_limits(
     return dataclasses.replace(settings, **changes)
 
 
+def _tools(factory: Callable[[], Any], action_cls: Any) -> Mapping[str, Tool] | None:
+    """The tools of the environment; ``None`` where it is none that takes calls of them."""
+    cls = class_of_factory(factory)
+    if cls is None and action_cls in (Action, CallToolAction, ListToolsAction):
+        cls = _probe(factory)  # only an instance can tell
+    return tools_of(cls) if cls is not None and issubclass(cls, EnvironmentWithTools) else None
+
+
 def _backend(factory: Callable[[], Any], settings: ServerSettings) -> Backend:
     cls = class_of_factory(factory)
     forced = settings.execution != "auto"
@@ -143,11 +168,15 @@ def _backend(factory: Callable[[], Any], settings: ServerSettings) -> Backend:
 
 
 def _probe(factory: Callable[[], Any]) -> type[Any]:
-    environment = factory()
-    close = getattr(environment, "close", None)
-    if callable(close):
-        close()
-    return type(environment)
+    """The class of what a factory makes: one is made and closed as a session's would be, whatever loop runs here."""
+    with ThreadPoolExecutor(max_workers=1) as elsewhere:
+        return elsewhere.submit(asyncio.run, _made_by(factory)).result()
+
+
+async def _made_by(factory: Callable[[], Any]) -> type[Any]:
+    handle = await ThreadBackend().open(factory)
+    await handle.close()
+    return handle.traits.cls
 
 
 def _refuse_unsafe(cls: Any, settings: ServerSettings) -> None:
@@ -161,23 +190,29 @@ def _refuse_unsafe(cls: Any, settings: ServerSettings) -> None:
         )
 
 
-def _assemble(gateway: Gateway, mode: str) -> FastAPI:
+def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> FastAPI:
+    methods = McpMethods(gateway, tools, ToolSessions(gateway))
+    standard = StandardMcp(gateway, methods)
+    gateway.closers.append(standard.close)
+
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await gateway.manager.start()
         yield
-        await gateway.manager.drain(gateway.settings.drain_grace_s)
+        await gateway.shut_down()
 
     app = FastAPI(title="OpenEnv Environment HTTP API", version=_API_VERSION, lifespan=lifespan)
     app.state.gateway = gateway
     app.state.doorkeeper = Doorkeeper(gateway.settings)
     app.add_exception_handler(OpenEnvError, _on_error)
-    sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway)}
+    app.add_exception_handler(RequestValidationError, _on_misfit)
+    sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway, methods), "/mcp": McpSocketDoor(gateway, methods)}
     app.router.routes.extend(WebSocketRoute(path, door) for path, door in sockets.items())
     app.include_router(HttpDoor(gateway, control=mode != "production").router)
     app.include_router(TaskDoor(gateway).router)
     app.include_router(SessionsDoor(gateway, app.state.doorkeeper).router)
     app.include_router(MetricsDoor(gateway).router)
+    app.router.routes.append(Route("/mcp", McpHttpDoor(methods, standard)))
     _guard(app, gateway, sockets)
     return app
 
@@ -197,6 +232,12 @@ def _guard(app: FastAPI, gateway: Gateway, sockets: Mapping[str, ASGIApp]) -> No
         )
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
+
+
+async def _on_misfit(request: Request, error: Exception) -> JSONResponse:
+    # As FastAPI does it, which fails on numbers and characters that strict JSON does not have.
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse({"detail": jsonable(error.errors())}, status_code=422)
 
 
 async def _on_error(request: Request, error: Exception) -> JSONResponse:

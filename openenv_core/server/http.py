@@ -1,9 +1,10 @@
 """Plain HTTP: what the server is, and ``/reset``, ``/step``, ``/state`` as a session.
 
-``/reset`` opens a session and names it in a header, a cookie and the body. A later call continues it by header or
-cookie; without either, when exactly one HTTP session belongs to its caller. A ``/reset`` without a name first retires
-those of the caller's sessions whose episode is over, so that a script that plays one episode after the other needs
-neither. HTTP sessions count against the capacity like any other, and are reaped when idle.
+``/reset`` opens a session and names it in a header, a cookie and the body. A later call continues it by any of them
+(``/state``, which has no body, by ``?session_id=``); without, when exactly one HTTP session belongs to its caller. A
+``/reset`` without a name first retires those of the caller's sessions whose episode is over, so that a script that
+plays one episode after the other needs neither. HTTP sessions count against the capacity like any other, and are reaped
+when idle.
 """
 
 import math
@@ -43,6 +44,7 @@ class ResetRequest(BaseModel):
 
     seed: Annotated[int | None, Field(ge=0)] = None
     episode_id: Annotated[str | None, Field(max_length=255)] = None
+    session_id: Annotated[str | None, Field(max_length=255)] = None
 
 
 class StepRequest(BaseModel):
@@ -53,6 +55,7 @@ class StepRequest(BaseModel):
     action: dict[str, Any]
     timeout_s: Annotated[float | None, Field(gt=0)] = None
     request_id: Annotated[str | None, Field(max_length=255)] = None
+    session_id: Annotated[str | None, Field(max_length=255)] = None
 
 
 def error_response(error: OpenEnvError) -> JSONResponse:
@@ -100,17 +103,23 @@ class HttpDoor:
     async def reset(self, request: Request, body: Annotated[ResetRequest | None, Body()] = None) -> Response:
         """Start an episode, in the session that the request names or in a new one."""
         options = body.model_dump(exclude_unset=True) if body is not None else {}
-        named = self._named(request)
+        named = _named(request, options.pop("session_id", None))
         session = self._find(named, request) if named else None
-        if session is None:
-            # Only a reset may go on without the session that it names.
-            await self._retire(request)
-            session = await self._open(request)
-        return await self._respond(session, "reset", options)
+        if session is not None:
+            return await self._respond(session, "reset", options)
+        # Only a reset may go on without the session that it names.
+        await self._retire(request)
+        session = await self._open(request)
+        try:
+            return await self._respond(session, "reset", options)
+        except BaseException:
+            # Its caller was never told its name.
+            self._gateway.manager.close_soon(session, LossReason.CLOSED)
+            raise
 
     async def step(self, request: Request, body: StepRequest) -> Response:
         """Do one action in the session that the request names, or in the only one that its caller has."""
-        session = self._session(request)
+        session = self._session(request, body.session_id)
         try:
             action = self._gateway.reader.action(body.action)
         except ValidationFailedError as error:
@@ -119,14 +128,11 @@ class HttpDoor:
 
     async def state(self, request: Request) -> Response:
         """The state of the session that the request names, or of the only one that its caller has."""
-        return await self._respond(self._session(request), "state", None)
+        return await self._respond(self._session(request, request.query_params.get("session_id")), "state", None)
 
     def session_closed(self, session: Session, reason: LossReason) -> None:
         """A session ended by itself."""
         self._sessions.pop(session.id, None)
-
-    def _named(self, request: Request) -> str | None:
-        return request.headers.get(SESSION_HEADER) or request.cookies.get(SESSION_COOKIE)
 
     def _find(self, session_id: str, request: Request) -> Session | None:
         """The named session; ``None`` for one that is gone.
@@ -139,8 +145,8 @@ class HttpDoor:
             raise UnauthorizedError("that session was opened with other credentials")
         return session
 
-    def _session(self, request: Request) -> Session:
-        named = self._named(request)
+    def _session(self, request: Request, session_id: str | None) -> Session:
+        named = _named(request, session_id)
         if named:
             session = self._find(named, request) or self._gateway.manager.find(named)
             if session.id not in self._sessions:
@@ -195,6 +201,10 @@ class HttpDoor:
         if verb == "reset":
             response.set_cookie(SESSION_COOKIE, session.id, httponly=True, samesite="strict")
         return response
+
+
+def _named(request: Request, session_id: str | None) -> str | None:
+    return request.headers.get(SESSION_HEADER) or session_id or request.cookies.get(SESSION_COOKIE)
 
 
 class _Ambiguous(ProtocolError):
