@@ -102,19 +102,20 @@ def test_a_server_that_can_build_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_a_server_says_that_it_starts_and_lets_clients_wait(tmp_path: Path) -> None:
-    port = free_port()
+    port, gate = free_port(), tmp_path / "gate"
     url = f"http://127.0.0.1:{port}"
     counts: list[int] = []
 
     def watch() -> None:
-        eventually(lambda: health(url) == (503, {"status": "starting"}), limit_s=30)
+        eventually(lambda: health(url) == (503, {"status": "starting"}), limit_s=50)
+        threading.Timer(0.3, gate.touch).start()
         with Count(url) as client:
             client.reset()
             counts.append(client.step(CountAction()).observation.count)
 
     watching = threading.Thread(target=watch)
     watching.start()
-    with serving("process", tmp_path, port=port, OPENENV_TEST_IMPORT_S=3) as place:
+    with serving("process", tmp_path, port=port, OPENENV_TEST_IMPORT_GATE=gate) as place:
         assert health(url) == (200, {"status": "healthy"})
         watching.join(30)
         assert counts == [1]

@@ -56,7 +56,8 @@ class CountState(State):
 
 if getattr(sys.modules["__main__"].__spec__, "name", "") == "openenv_core.backends.worker":
     # A module that takes its time to import, in worker processes.
-    time.sleep(float(os.environ.get("OPENENV_TEST_IMPORT_S", "0")))
+    while "OPENENV_TEST_IMPORT_GATE" in os.environ and not Path(os.environ["OPENENV_TEST_IMPORT_GATE"]).exists():
+        time.sleep(0.01)
 
 
 def _note(**entry: Any) -> None:
