@@ -37,12 +37,21 @@ def _text(part: Text) -> RenderableType:
 
 
 def _grid(grid: Grid, marked: bool) -> RenderableType:
+    if not grid.spaced:
+        rows = [RichText().join(_close_cell(cell, marked) for cell in row) for row in grid.rows]
+        return Padding(RichText("\n").join(rows), (0, 0, 0, 2), expand=False)
     cells = [cell for row in grid.rows for cell in row]
     shown = marked and any(cell.mark for cell in cells)
     tiles = any(" on " in _STYLES[cell.tone] for cell in cells) or any(cell.mark for cell in cells)
     width = max((len(_face(cell, shown)) for cell in cells), default=1) + 2 * tiles
     lines = [RichText(" ").join(_cell(cell, width, shown) for cell in row) for row in grid.rows]
     return Padding(RichText("\n").join(lines), (0, 0, 0, 2), expand=False)
+
+
+def _close_cell(cell: Cell, marked: bool) -> RichText:
+    if not cell.mark:
+        return RichText(cell.text, style=_STYLES[cell.tone])
+    return RichText(cell.mark if marked else cell.text, style=f"{_STYLES[cell.tone]} reverse")
 
 
 def _face(cell: Cell, shown: bool) -> str:

@@ -1,9 +1,10 @@
 """Boards that environments write as lines of characters, read as cells."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import groupby
+from typing import Final
 
 from openenv_core.rendering.parts import Cell, Grid, Part, Text, Tone
 from openenv_core.rendering.text import shortened, visible
@@ -90,51 +91,48 @@ def _numbered(rows: list[tuple[Cell, ...]], legal: Collection[int], choose: str)
 
 _COLOUR: Final = re.compile(r"\x1b\[([\d;]*)m")
 _BACKGROUND: Final = re.compile(r"4[1-7]")
-_TOY_TONES: Final[Mapping[str, Tone]] = {"H": "danger", "G": "goal", "C": "danger", "T": "goal", "x": "own"}
+_TOY_TONES: Final[Mapping[str, Tone]] = {"S": "empty", "F": "empty", "H": "danger", "G": "goal"}
+"""Of Frozen Lake, whose board has nothing but letters."""
 
 
 def coloured_board(text: str) -> list[Part]:
     """A text in which an environment marks the player by a coloured background, as Gymnasium's toy texts do.
 
-    Lines of one character per cell become a grid; the colours are read and never passed on.
+    Lines of equal length below each other are a board, one cell for each character; the colours are read and never
+    passed on.
     """
+    lines = [_cells(line) for line in text.strip("\n").split("\n")]
     parts: list[Part] = []
     plain: list[str] = []
-    rows: list[tuple[Cell, ...]] = []
-
-    def flush() -> None:
-        if any(line.strip() for line in plain):
-            parts.append(Text(shortened(visible("\n".join(plain)))))
-        if rows:
-            parts.append(Grid(tuple(rows)))
-        plain.clear()
-        rows.clear()
-
-    for line in text.strip("\n").split("\n"):
-        cells = _cells(line)
-        looks_like_a_board = len(cells) > 1 and all(cell.text.isupper() and cell.text.isalpha() for cell in cells)
-        if looks_like_a_board:
-            _start(plain, flush)
-            rows.append(cells)
-        else:
-            _start(rows, flush)
-            plain.append(_COLOUR.sub("", line))
-    flush()
-    return parts
+    for length, run in groupby(lines, lambda cells: len(cells) if _is_row(cells) else 0):
+        rows = tuple(run)
+        if not length or len(rows) == 1:
+            plain += ["".join(cell.text for cell in row) for row in rows]
+            continue
+        parts += [*_texts(plain), Grid(rows, spaced=all(cell.text.isalpha() for row in rows for cell in row))]
+        plain = []
+    return [*parts, *_texts(plain)]
 
 
-def _start(other: list[Any], flush: Callable[[], None]) -> None:
-    if other:
-        flush()
+def _texts(lines: list[str]) -> list[Part]:
+    shown = shortened(visible("\n".join(lines)))
+    return [Text(shown)] if shown.strip() else []
+
+
+def _is_row(cells: tuple[Cell, ...]) -> bool:
+    return len(cells) > 1 and cells[0].text != " " and all(cell.text.isprintable() for cell in cells)
 
 
 def _cells(line: str) -> tuple[Cell, ...]:
     """One cell for each character of a line; its colours tell where the player is."""
+    pieces = _COLOUR.split(line)
+    is_all_letters = "".join(pieces[::2]).isalpha()
+    tones = _TOY_TONES if is_all_letters else {}
     cells: list[Cell] = []
     is_here = False
-    for index, piece in enumerate(_COLOUR.split(line)):
+    for index, piece in enumerate(pieces):
         if index % 2:
             is_here = any(_BACKGROUND.fullmatch(code) for code in piece.split(";"))
         else:
-            cells += [Cell(sign, "own" if is_here else _TOY_TONES.get(sign, "empty"), "*" * is_here) for sign in piece]
+            cells += [Cell(sign, "own" if is_here else tones.get(sign, "plain"), "*" * is_here) for sign in piece]
     return tuple(cells)

@@ -27,9 +27,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows of cells, drawn with all columns equally wide."""
+    """Rows of cells, drawn with all columns equally wide.
+
+    Attributes:
+        rows: the cells.
+        spaced: room is left between the cells; without it they are drawn close together, as they were written, and
+            where there are no colours a mark takes the place of its cell's text.
+    """
 
     rows: tuple[tuple[Cell, ...], ...]
+    spaced: bool = True
 
 
 @dataclass(frozen=True)

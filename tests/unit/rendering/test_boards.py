@@ -63,5 +63,13 @@ def test_a_coloured_cell_is_where_the_player_is() -> None:
     assert [cell.tone for cell in (board.rows[1][1], board.rows[2][3], board.rows[0][0])] == ["danger", "goal", "empty"]
 
 
+def test_a_board_with_walls_is_drawn_close_together() -> None:
+    [board] = coloured_board("+---+\n|\x1b[43mR\x1b[0m: |\n|Y|B|\n+---+")
+    assert isinstance(board, Grid)
+    assert not board.spaced
+    assert faces(board) == ["+---+", "|R: |", "|Y|B|", "+---+"]
+    assert [cell.text for row in board.rows for cell in row if cell.mark] == ["R"]
+
+
 def test_only_colours_are_taken_away() -> None:
     assert coloured_board("\x1b[2J+--+\n|\x1b[43m:\x1b[0m|") == [Text("\\x1b[2J+--+\n|:|")]
