@@ -49,7 +49,7 @@ EXCUSE = re.compile(r"(longer|deeper) than \d+ (lines|levels)", re.IGNORECASE)
 
 TESTED_ELSEWHERE = {
     "openenv_core.adapters": "tests/adapters: what they adapt to is installed there",
-    "openenv_core.cli": "tests/process: commands are run as commands",
+    "openenv_core.cli": "tests/cli, tests/process: commands are run as commands",
     "openenv_core.conformance": "tests/conformance: the checks are run on environments, good and broken",
     "openenv_core.runtimes": "tests/process: they start processes and containers",
     "openenv_core.server.playground": "tests/browser: a page is tried in a browser",
