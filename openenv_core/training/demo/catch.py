@@ -97,7 +97,7 @@ def collect_games(factory: EnvironmentFactory, plan: Plan) -> list[list[dict[str
 
 
 def _game(environment: Any, seed: int, plan: Plan) -> list[dict[str, Any]]:
-    chance = random.Random(seed)
+    chance = random.Random(f"player {seed}")  # the server draws from the plain seed, and they must not agree
     seen = str(environment.reset(seed=seed))
     messages: list[dict[str, Any]] = [{"role": "user", "content": PROMPT + seen}]
     while not environment.done:

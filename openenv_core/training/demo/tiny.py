@@ -135,7 +135,7 @@ def warm_up(
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
         if report is not None:
             report(step + 1, losses[-1])
     return sum(losses[-20:]) / len(losses[-20:])
