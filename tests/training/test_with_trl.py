@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from openenv_core.runtimes.process import ProcessRuntime
 from openenv_core.training import environment_factory
 from tests.support.serving import Served
 from tests.support.waiting import eventually
@@ -81,3 +82,15 @@ def test_a_server_that_is_restarted_in_the_middle(trl: Any, way: str) -> None:
     assert sum(facts["faults"].values()) == lost
     assert all(reason.startswith(("lost_", "connection")) for reason in facts["faults"])
     assert facts["finite"]
+
+
+@pytest.mark.timeout(900)
+def test_a_tiny_model_learns_catch_and_parallel_stepping_changes_nothing(trl: Any) -> None:
+    with ProcessRuntime("openspiel_env_server:spec", arguments=["--max-sessions", "80"]) as runtime:
+        facts = told(trl("learn", runtime.base_url, limit_s=880.0))
+    assert facts["parameters"] < 1_000_000
+    assert facts["calls"] > 2, "the model has hardly called a tool: nothing was compared"
+    assert facts["same"] == dict.fromkeys(["prompts", "ids", "masks", "talk", "rewards", "calls", "weights"], True)
+    assert facts["lengths_agree"]
+    rewards = facts["rewards"]
+    assert sum(rewards[-5:]) / 5 >= sum(rewards[:5]) / 5 + 0.1, f"the reward did not rise: {rewards}"
