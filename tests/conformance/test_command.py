@@ -14,6 +14,8 @@ from openenv_core.conformance.serving import serving
 from tests.conformance import worlds
 from tests.conformance.test_url import application
 
+pytestmark = pytest.mark.timeout(240)  # a command and its servers are slow to start where the machine is busy
+
 REPOSITORY = Path(__file__).parents[2]
 QUICK = ("--episodes", "2", "--steps", "12")
 
