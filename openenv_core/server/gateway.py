@@ -54,6 +54,7 @@ class Gateway:
     Attributes:
         reader: reads version 1 requests.
         codec: reads version 2 frames.
+        closers: called at shutdown, after the sessions have ended.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Gateway:
         self.settings = settings
         self.reader = RequestReader(types.action)
         self.codec = ServerCodec(types.action)
+        self.closers: list[Callable[[], Awaitable[None]]] = []
         self._redact = Redactor([settings.token, *secrets_of(os.environ)])
         self._class = class_of_factory(factory)
         options = None if self._class is None else traits_of(self._class).reset_options
@@ -113,6 +115,13 @@ class Gateway:
         error_id = secrets.token_hex(4)
         _log.error("unexpected error %s", error_id, exc_info=error, extra={"error_id": error_id})
         return EnvironmentFailedError("the server failed on this request; its log knows why", error_id=error_id)
+
+    async def shut_down(self) -> None:
+        """Drain the sessions, then close what the doors have open beside them. May be called more than once."""
+        await self.manager.drain(self.settings.drain_grace_s)
+        closers, self.closers = self.closers, []
+        for close in closers:
+            await close()
 
     def warn_if_large(self, reply: bytes, what: str) -> None:
         """Leave a line in the log for an unusually large reply: nobody else sees what fills the wire."""

@@ -28,7 +28,7 @@ class Server(uvicorn.Server):
         """Drain the sessions, then stop as uvicorn does."""
         gateway = _state(self.config.app, "gateway")
         if gateway is not None:
-            await gateway.manager.drain(gateway.settings.drain_grace_s)
+            await gateway.shut_down()
         await super().shutdown(sockets)
 
 

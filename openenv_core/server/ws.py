@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
-from openenv_core.errors import LossReason, SessionLostError
 from openenv_core.server.callers import caller_of
 from openenv_core.server.gateway import Gateway
+from openenv_core.server.mcp import McpMethods
 from openenv_core.server.ws_v1 import ConnectionV1
 from openenv_core.server.ws_v2 import ConnectionV2
-from openenv_core.wire import openenv_v1 as v1
 from openenv_core.wire.frames import SUBPROTOCOL
 
 __all__ = ["WebSocketDoor"]
@@ -25,8 +24,9 @@ Send = Callable[[Message], Awaitable[None]]
 class WebSocketDoor:
     """The ASGI application behind ``/ws``."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, tools: McpMethods) -> None:
         self._gateway = gateway
+        self._tools = tools
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one WebSocket until it ends."""
@@ -37,15 +37,6 @@ class WebSocketDoor:
             await ConnectionV2(self._gateway, caller, receive, send).serve()
         else:
             await send({"type": "websocket.accept"})
-            if named := parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id"):
-                await _refuse_to_attach(named[0], send)
-                return
-            await ConnectionV1(self._gateway, caller, receive, send).serve()
-
-
-async def _refuse_to_attach(session_id: str, send: Send) -> None:
-    # Version 1 attaches a socket to a session that its tool door made. To open a new one instead would hand its client
-    # another world than the one it asked for.
-    error = SessionLostError(f"Unknown session_id: {session_id}", reason=LossReason.SERVER_RESTARTED)
-    await send({"type": "websocket.send", "text": v1.encode_error(error).decode()})
-    await send({"type": "websocket.close", "code": 1000})
+            connection = ConnectionV1(self._gateway, self._tools, caller, receive, send)
+            named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id")
+            await (connection.serve_attached(named[0]) if named else connection.serve())

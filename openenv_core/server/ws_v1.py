@@ -5,9 +5,11 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from openenv_core.errors import LossReason, ProtocolError
+from openenv_core.errors import LossReason, OpenEnvError, ProtocolError
 from openenv_core.server.callers import Caller
 from openenv_core.server.gateway import Gateway
+from openenv_core.server.jsonrpc import encode
+from openenv_core.server.mcp import McpMethods
 from openenv_core.server.silence import within
 from openenv_core.sessions.session import Outcome, Session, explain_loss
 from openenv_core.wire import openenv_v1 as v1
@@ -30,16 +32,18 @@ Message = MutableMapping[str, Any]
 class ConnectionV1:
     """One client's socket."""
 
-    __slots__ = ("_ahead", "_caller", "_gateway", "_open", "_receive", "_send", "_session", "_working")
+    __slots__ = ("_ahead", "_caller", "_gateway", "_open", "_receive", "_send", "_session", "_tools", "_working")
 
     def __init__(
         self,
         gateway: Gateway,
+        tools: McpMethods,
         caller: Caller,
         receive: Callable[[], Awaitable[Message]],
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
         self._gateway = gateway
+        self._tools = tools
         self._caller = caller
         self._receive = receive
         self._send = send
@@ -52,13 +56,28 @@ class ConnectionV1:
         """Open the session, answer requests until the socket ends, and end the session."""
         self._working = asyncio.create_task(self._begin())
         try:
-            await self._read()
+            await self._read(self._first_message)
         finally:
             self._open = False
             if self._session is not None:
                 self._gateway.manager.detach(self._session, self)
             elif self._working is not None:
                 self._working.cancel()
+
+    async def serve_attached(self, session_id: str) -> None:
+        """The same with a session that a request has opened; it outlives this socket for the grace time."""
+        try:
+            self._session = session = self._tools.sessions.attach(session_id, self._caller, self)
+        except OpenEnvError as error:
+            await self._reply(v1.encode_error(self._gateway.typed_error(error)))
+            await self._close_socket(1000, "")
+            return
+        try:
+            await self._read(self._receive)
+        finally:
+            self._open = False
+            self._gateway.manager.detach(session, self)
+            self._tools.sessions.detached(session)
 
     async def _begin(self) -> None:
         try:
@@ -71,9 +90,8 @@ class ConnectionV1:
             return
         await self._catch_up()
 
-    async def _read(self) -> None:
+    async def _read(self, receive: Callable[[], Awaitable[Message]]) -> None:
         # The socket is read all the time, also while a call runs: pongs and the end of the client arrive there.
-        receive: Callable[[], Awaitable[Message]] = self._first_message
         while True:
             message = await receive()
             receive = self._receive
@@ -125,7 +143,7 @@ class ConnectionV1:
             if verb == "close":
                 return self._closing(session)
             if verb == "mcp":
-                raise ProtocolError("this environment offers no tools")
+                return self._tool_answer(session, data)
             return self._gateway.call(session, verb, data, v1.encode_state if verb == "state" else self._observation)
         except Exception as error:  # noqa: BLE001 - the boundary to the client: everything becomes an error reply
             return v1.encode_error(self._gateway.typed_error(error))
@@ -140,6 +158,10 @@ class ConnectionV1:
         reply = v1.encode_observation(outcome.observation, truncated=outcome.truncated)
         self._gateway.warn_if_large(reply, "observation")
         return reply
+
+    async def _tool_answer(self, session: Session, request: Any) -> bytes:
+        answer = await self._tools.answer(request, self._caller, session)
+        return b'{"type":"mcp","data":%b}' % encode(answer)
 
     async def _closing(self, session: Session) -> bytes:
         session.holder = None  # whoever asks for the end need not be told of it

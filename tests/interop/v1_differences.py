@@ -149,11 +149,6 @@ _FAILURES = {
     "exception in reset": _failed(0, "reset exploded"),
 }
 
-_NO_TOOLS = Difference(
-    "tools are not served",
-    replies={0: _error('"message":"this environment offers no tools","code":"SESSION_ERROR","error":"PROTOCOL_ERROR"')},
-)
-
 WEBSOCKET: dict[str, Difference] = {
     **_ENVELOPES,
     **_VALUES,
@@ -168,8 +163,6 @@ WEBSOCKET: dict[str, Difference] = {
             )
         },
     ),
-    "tools of an environment without tools": _NO_TOOLS,
-    "unknown method": _NO_TOOLS,
     "unknown session": Difference(
         "the reply says also in our terms that the session is lost",
         changes={
@@ -212,11 +205,6 @@ _BROKEN = _http_error(
     "Environment factory 'broken_factory' failed to create instance.",
     '{"factory_name":"broken_factory","error_id":"…"}',
 )
-_NO_MCP = Difference(
-    "tools are not served",
-    changes={"status": 404, "content_type": "application/json", "reply": '{"detail":"Not Found"}'},
-)
-
 HTTP: dict[str, Difference] = {
     "metadata": _described("TaskToyEnvironment", "The same with tasks in splits."),
     "metadata of a broken factory": _described("ToyEnvironment", "Says back what it is told."),
@@ -235,13 +223,5 @@ HTTP: dict[str, Difference] = {
         },
     ),
     "exception in step": _http_error(500, "EXECUTION_ERROR", "step exploded", '{"error_id":"…"}'),
-    "mcp by GET": _NO_MCP,
-    "mcp without a method": _NO_MCP,
-    "mcp with bad json": _NO_MCP,
-    "mcp with a list": _NO_MCP,
-    "mcp with an unknown method": _NO_MCP,
-    "mcp tools of an environment without tools": _NO_MCP,
-    "mcp call without a name": _NO_MCP,
-    "mcp close without a session": _NO_MCP,
 }
 """By name of the case."""
