@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -62,7 +63,8 @@ class _Peer:
 
     def hang_up(self) -> None:
         """End the connection without a word, as a client that is killed does."""
-        self.socket.socket.close()
+        # Not close(): while another thread reads from the socket, that would tell the other side nothing.
+        self.socket.socket.shutdown(socket.SHUT_RDWR)
 
 
 class V1Peer(_Peer):

@@ -377,15 +377,15 @@ def test_answers_that_are_ready_together_may_travel_together(peer: V2Peer) -> No
 
 def test_nothing_of_an_environment_runs_on_the_server_s_loop(peer: V2Peer, served: Served, journal: Journal) -> None:
     session, _ = peer.open()
-    peer.value("reset", session)
+    world = peer.value("reset", session)["data"]["world"]
     peer.value("step", session, data={})
     peer.value("state", session)
     peer.value("close", session)
     found: list[int] = []
     served.loop.call_soon_threadsafe(lambda: found.append(threading.get_ident()))
     eventually(lambda: found)
-    assert {"init", "reset", "step", "state", "closed"} <= set(journal.events())
-    assert [entry for entry in journal.entries() if entry.thread == found[0]] == []
+    assert journal.events(world) == ["init", "built", "reset", "step", "state", "closing", "closed"]
+    assert [entry for entry in journal.entries() if entry.world == world and entry.thread == found[0]] == []
 
 
 def test_at_the_end_every_client_is_told(journal: Journal, tmp_path: Path) -> None:
