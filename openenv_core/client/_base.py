@@ -14,7 +14,7 @@ from openenv_core.settings import ClientSettings
 from openenv_core.wire.calls import Calls, V1Calls, V2Calls
 from openenv_core.wire.frames import SUBPROTOCOL, HelloData
 
-__all__ = ["ClientBase", "connection_error", "connector_arguments", "websocket_url"]
+__all__ = ["ClientBase", "connection_error", "connector_arguments", "is_loopback", "websocket_url"]
 
 _SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
