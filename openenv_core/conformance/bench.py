@@ -29,7 +29,7 @@ from openenv_core.errors import (
 from openenv_core.server.app import create_app_from_spec
 from openenv_core.settings import ServerSettings
 
-__all__ = ["SESSIONS", "Bench"]
+__all__ = ["SESSIONS", "Bench", "attempt_json"]
 
 SESSIONS = 8
 """Sessions that are played side by side."""

@@ -74,19 +74,9 @@ def with_object(spec: EnvironmentSpec, use: Callable[[DirectObject], ValueT], *,
     outcome: list[tuple[Any, BaseException | None]] = []
     began = [time.monotonic()]
 
-    def begin() -> None:
-        began[0] = time.monotonic()
-
     def run() -> None:
         try:
-            with asyncio.Runner() as runner:
-                made = DirectObject(spec, runner, begin)
-                try:
-                    outcome.append((use(made), None))
-                finally:
-                    if not made.was_closed:
-                        with suppress(Exception):
-                            made.close()
+            outcome.append((_use(spec, use, began), None))
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, in whose thread it is raised
             outcome.append((None, error))
 
@@ -102,3 +92,19 @@ def with_object(spec: EnvironmentSpec, use: Callable[[DirectObject], ValueT], *,
         raise error
     found: ValueT = value
     return found
+
+
+def _use(spec: EnvironmentSpec, use: Callable[[DirectObject], ValueT], began: list[float]) -> ValueT:
+    """Use an object and close it. ``began[0]`` is always the moment in which its last call began."""
+
+    def begin() -> None:
+        began[0] = time.monotonic()
+
+    with asyncio.Runner() as runner:
+        made = DirectObject(spec, runner, begin)
+        try:
+            return use(made)
+        finally:
+            if not made.was_closed:
+                with suppress(Exception):
+                    made.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 from openenv_core.errors import OpenEnvError
 
-__all__ = ["Turn", "Trajectory", "document_difference", "read", "text_of", "texts_in", "trajectory_difference"]
+__all__ = ["Trajectory", "Turn", "document_difference", "read", "text_of", "texts_in", "trajectory_difference"]
 
 _SHORTEST_TELLING_TEXT = 4
 """Shorter texts turn up by chance."""

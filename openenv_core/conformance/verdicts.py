@@ -17,6 +17,7 @@ from openenv_core.errors import (
 )
 
 __all__ = [
+    "is_untyped",
     "judge_after_the_end",
     "judge_errors",
     "judge_fresh_resets",
@@ -27,7 +28,6 @@ __all__ = [
     "judge_rewards",
     "judge_seeds",
     "judge_strangers",
-    "is_untyped",
     "strange_texts",
 ]
 
