@@ -1,0 +1,1 @@
+"""Import paths of the public package, provided by OpenEnv Core."""
