@@ -10,7 +10,7 @@ from openenv_core.training.monitor import FaultLimitError, Monitor
 from openenv_core.training.parallel import step_in_parallel
 from openenv_core.training.record import Episode, Fault
 from openenv_core.training.rewards import environment_reward, reward_function
-from openenv_core.training.schemas import tool_names, tool_problems
+from openenv_core.training.schemas import tool_names, tool_problems, tool_schemas
 from openenv_core.training.tool_environment import OwnsReward, ToolCallError, ToolEnvironment
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "step_in_parallel",
     "tool_names",
     "tool_problems",
+    "tool_schemas",
 ]

@@ -6,12 +6,16 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["RESERVED", "tool_names", "tool_problems"]
+from pydantic import TypeAdapter
+
+from openenv_core.errors import ConfigurationError
+
+__all__ = ["RESERVED", "tool_names", "tool_problems", "tool_schemas"]
 
 RESERVED = ("reset", "get_reward")
 """Public methods that trainers call themselves."""
 
-_ARGUMENT = re.compile(r"^\s+(\w+)\s*(?:\([^)]*\))?\s*:\s*\S")
+_ARGUMENT = re.compile(r"^\s+(\w+)\s*(?:\([^)]*\))?\s*:\s*(\S.*)")
 
 
 def tool_names(cls: type[Any]) -> list[str]:
@@ -60,14 +64,37 @@ def _problems(method: Callable[..., Any]) -> list[str]:
     return problems
 
 
-def _described(docstring: str) -> set[str]:
-    """The parameters that a Google docstring describes."""
+def _described(docstring: str) -> dict[str, str]:
+    """The parameters that a Google docstring describes, with the first line of what it says."""
     _, _, section = docstring.partition("Args:")
-    found = set()
+    found = {}
     for line in section.splitlines()[1:]:
         if line and not line[0].isspace():
             break
         match = _ARGUMENT.match(line)
         if match is not None:
-            found.add(match[1])
+            found[match[1]] = match[2]
     return found
+
+
+def tool_schemas(cls: type[Any]) -> list[dict[str, Any]]:
+    """The tools of a class in the form that OpenAI-compatible APIs take.
+
+    Raises:
+        ConfigurationError: no schema can be made for a tool.
+    """
+    problems = tool_problems(cls)
+    if problems:
+        raise ConfigurationError("; ".join(problems), problems=problems)
+    return [{"type": "function", "function": _schema(getattr(cls, name))} for name in tool_names(cls)]
+
+
+def _schema(method: Callable[..., Any]) -> dict[str, Any]:
+    text, hints = inspect.getdoc(method) or "", typing.get_type_hints(method)
+    described, properties, required = _described(text), {}, []
+    for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        properties[name] = {**TypeAdapter(hints[name]).json_schema(), "description": described[name]}
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return {"name": method.__name__, "description": text.partition("\n\n")[0], "parameters": parameters}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.source import REPOSITORY
 
-__all__ = ["TrlMissingError", "run_trl", "trl_python"]
+__all__ = ["TrlMissingError", "run_trl", "source_paths", "trl_python"]
 
 
 class TrlMissingError(Exception):
@@ -28,16 +28,20 @@ def trl_python() -> Path:
     return python
 
 
+def source_paths() -> str:
+    """``PYTHONPATH`` for a process that is to see the packages of this repository, installed or not."""
+    return os.pathsep.join(map(str, [REPOSITORY, *REPOSITORY.glob("clients/*"), *REPOSITORY.glob("envs/*")]))
+
+
 def run_trl(python: Path, script: str, *arguments: str, limit_s: float) -> "subprocess.CompletedProcess[str]":
     """Run ``tests/training/trl_scripts/<script>.py``; the caller looks at what it printed.
 
     Raises:
         AssertionError: it failed; the message holds the end of its output.
     """
-    paths = [REPOSITORY, *REPOSITORY.glob("clients/*"), *REPOSITORY.glob("envs/*")]
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+        "PYTHONPATH": source_paths(),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",

@@ -19,7 +19,7 @@ def main() -> int:
     )
     parser.add_argument("--env-url", help="server of openspiel_env; default: one is started")
     parser.add_argument("--steps", type=int, default=40, help="steps of GRPO (default 40)")
-    parser.add_argument("--warmup-steps", type=int, default=280, help="steps of the warm-up (default 280)")
+    parser.add_argument("--warmup-steps", type=int, default=300, help="steps of the warm-up (default 300)")
     parser.add_argument("--seed", type=int, default=0, help="seed of everything (default 0)")
     parser.add_argument("--no-parallel", action="store_true", help="tool calls one after another, as TRL does")
     parser.add_argument("--output", type=Path, default=Path("train-demo"), help="folder of the curve and the log")

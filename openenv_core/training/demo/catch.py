@@ -42,7 +42,7 @@ class Plan:
     rows: int = 5
     games: int = 600
     skill: float = 0.5
-    warmup_steps: int = 280
+    warmup_steps: int = 300
     steps: int = 40
     groups: int = 8
     rollouts: int = 8

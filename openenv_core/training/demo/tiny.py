@@ -69,16 +69,16 @@ def _wrapped(core: Tokenizer) -> Any:
 
 
 def make_model(tokenizer: Any, *, seed: int = 0) -> Any:
-    """An untrained model for a tokenizer: three layers, 128 wide."""
+    """An untrained model for a tokenizer: two layers, 64 wide."""
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=len(tokenizer),
-        hidden_size=128,
-        intermediate_size=256,
-        num_hidden_layers=3,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=4,
-        head_dim=32,
+        head_dim=16,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
         bos_token_id=None,
@@ -112,7 +112,7 @@ def warm_up(
     *,
     steps: int,
     batch: int = 16,
-    learning_rate: float = 2e-3,
+    learning_rate: float = 5e-3,
     seed: int = 0,
     report: Callable[[int, float], None] | None = None,
 ) -> float:

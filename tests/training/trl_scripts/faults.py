@@ -34,9 +34,14 @@ def train(base_url: str, *, parallel: bool, check: bool = True, meddle: Any = No
         "rewards": rewards,
         "faults": dict(factory.monitor.totals),
         "fault_rates": [entry["env/ClimbTools/fault_rate"] for entry in log],
-        "logged": [None if math.isnan(float(entry["reward"])) else float(entry["reward"]) for entry in log],
+        "logged": [_number(entry["reward"]) for entry in log],
         "finite": all(bool(parameter.isfinite().all()) for parameter in trainer.model.parameters()),
     }
+
+
+def _number(logged: Any) -> float | None:
+    """What was logged, where it is a number: a batch without any reward has no mean."""
+    return None if logged is None or math.isnan(float(logged)) else float(logged)
 
 
 def restart(parallel: bool) -> dict[str, Any]:
