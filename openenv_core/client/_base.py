@@ -189,7 +189,7 @@ class ClientBase:
         """
         if isinstance(action, BaseModel):
             return action
-        if self.action_type is dict and not isinstance(action, dict):
+        if self.action_type is dict and not isinstance(action, dict) and hasattr(action, "__dict__"):
             return dict(vars(action))
         try:
             return self._action.validate_python(action)

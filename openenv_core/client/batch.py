@@ -102,7 +102,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         Returns:
             One result for each index, in their order.
         """
-        chosen = list(range(self._sessions)) if indices is None else list(indices)
+        chosen = list(range(self._sessions)) if indices is None else self._checked(indices)
         given = [None] * len(chosen) if seeds is None else list(seeds)
         each = [options or {}] * len(chosen) if options is None or isinstance(options, Mapping) else list(options)
         if len(given) != len(chosen) or len(each) != len(chosen):
@@ -178,6 +178,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
     def _steps(self, actions: Sequence[ActionT | None] | Mapping[int, ActionT]) -> dict[int, Request]:
         if isinstance(actions, Mapping):
+            self._checked(actions)
             return {index: Request("step", self._typed_action(action)) for index, action in actions.items()}
         if len(actions) != self._sessions:
             raise ConfigurationError(f"{len(actions)} actions for {self._sessions} sessions; None leaves one out")
@@ -186,6 +187,15 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
             for index, action in enumerate(actions)
             if action is not None
         }
+
+    def _checked(self, indices: Iterable[int]) -> list[int]:
+        chosen = list(indices)
+        wrong = [index for index in chosen if not 0 <= index < self._sessions]
+        if wrong:
+            raise ConfigurationError(
+                f"no session has the index {wrong[0]}: there are {self._sessions} sessions, from 0"
+            )
+        return chosen
 
     def _all(self, requests: dict[int, Request], order: list[int], return_exceptions: bool) -> list[Any]:
         with self._lock:

@@ -66,6 +66,7 @@ def serving(
     env: Callable[[], Any] | type[Environment[Any, Any, Any]],
     *models: Any,
     env_name: str = "toy",
+    port: int = 0,
     limits: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Iterator[Served]:
@@ -75,6 +76,7 @@ def serving(
         env: class or factory.
         *models: action, observation and state class; default: those that the class names.
         env_name: its name in routes.
+        port: where it listens; a free one by default.
         limits: fields of ``ServerSettings``; by default there is room for 8 sessions.
         **arguments: further arguments of ``create_app``.
     """
@@ -85,14 +87,14 @@ def serving(
     action, observation, state = models
     settings = dataclasses.replace(ServerSettings(max_sessions=8, drain_grace_s=5.0), **(limits or {}))
     app = create_app(env, action, observation, env_name, state_cls=state, settings=settings, **arguments)
-    server = Server(server_config(app, host="127.0.0.1", port=0))
+    server = Server(server_config(app, host="127.0.0.1", port=port))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         eventually(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(f"http://127.0.0.1:{port}", app.state.gateway, server)
+        bound_to = server.servers[0].sockets[0].getsockname()[1]
+        yield Served(f"http://127.0.0.1:{bound_to}", app.state.gateway, server)
     finally:
         server.should_exit = True
         thread.join(LIMIT_S)
