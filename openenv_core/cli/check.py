@@ -15,6 +15,16 @@ _CANNOT_BE_CHECKED = 2
 _WORDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
+def _print_checks(wanted: bool) -> None:
+    if not wanted:
+        return
+    from openenv_core.conformance.checks import CHECKS
+
+    for each in CHECKS:
+        print(f"{each.name:22}{each.demand}")
+    raise typer.Exit
+
+
 def check(
     target: Annotated[str, typer.Argument(help="Name of an installed environment, module:Class, gym:ID, or a URL.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -26,6 +36,9 @@ def check(
         list[str] | None, typer.Option(metavar="NAME", help="Run this check and no other; repeatable.")
     ] = None,
     skip: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Leave this check out; repeatable.")] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", callback=_print_checks, is_eager=True, help="List the checks and exit.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log on stderr.")] = False,
 ) -> None:
     """Check an environment: seeds, sessions, schemas, refusals, rewards, and what else it promises.

@@ -24,6 +24,7 @@ from openenv_core.errors import (
     ConcurrencyConfigurationError,
     ConnectionFailedError,
     EnvironmentFactoryError,
+    OpenEnvError,
     ProtocolError,
 )
 from openenv_core.server.app import create_app_from_spec
@@ -169,10 +170,21 @@ class Bench:
         """Where actions come from."""
         return ActionSource(self.schemas["action"], self.subject.spec)
 
-    @cached_property
+    @property
     def episodes(self) -> list[Trajectory]:
-        """The episodes that the checks start from: one for each seed, each alone in a session of its own."""
-        return list(self._record())
+        """The episodes that the checks start from: one for each seed, each alone in a session of its own.
+
+        Raises:
+            OpenEnvError: they cannot be played; it is tried once only.
+        """
+        if isinstance(self._recorded, OpenEnvError):
+            raise self._recorded
+        return self._recorded
+
+    @cached_property
+    def _recorded(self) -> list[Trajectory] | OpenEnvError:
+        episodes, error = attempt(lambda: list(self._record()))
+        return error or episodes
 
     def _record(self) -> Iterator[Trajectory]:
         for number in range(self.options.episodes):

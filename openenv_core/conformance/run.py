@@ -76,7 +76,7 @@ class CheckRun:
         except OpenEnvError as error:
             return failed(f"{error.code}: {error.message}", "the call ought to have gone through")
         except Exception as error:  # noqa: BLE001 - what an environment raises in a direct call is its own
-            return failed(f"{type(error).__name__}: {error}", "the environment's code raised it")
+            return failed(f"{type(error).__name__}: {error}".removesuffix(": "), "the environment's code raised it")
 
 
 def _known(name: str) -> Check:

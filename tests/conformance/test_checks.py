@@ -1,15 +1,17 @@
 """Every check catches the environment that breaks its promise; the good ones pass them all."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from openenv_core import conformance
+from openenv_core.conformance.direct import DirectObject, with_object
 from openenv_core.conformance.report import Verdict
 from openenv_core.conformance.run import check_names
-from openenv_core.environment import Environment
-from openenv_core.errors import ConfigurationError, EnvironmentFactoryError
+from openenv_core.environment import Environment, EnvironmentSpec
+from openenv_core.errors import CallTimeoutError, ConfigurationError, EnvironmentFactoryError
 from tests.conformance import worlds
 
 QUICK: dict[str, Any] = {"episodes": 2, "steps": 12}
@@ -105,6 +107,52 @@ def test_the_same_seed_gives_the_same_report() -> None:
     only = ["plays", "observation_schema", "seed_matters", "models_round_trip"]
     one, other = (conformance.check(worlds.Guess, only=only, seed=5, **QUICK) for _ in range(2))
     assert one == other
+
+
+@pytest.fixture
+def hanging() -> Iterator[type[worlds.Hangs]]:
+    """An environment that hangs for the length of a test."""
+    worlds.Hangs.gate.clear()
+    yield worlds.Hangs
+    worlds.Hangs.gate.set()
+
+
+def spec_of(world: Kind) -> EnvironmentSpec:
+    return EnvironmentSpec(name=world.__name__, factory=world, client="")
+
+
+def test_an_object_that_does_not_return_is_given_up(hanging: type[worlds.Hangs]) -> None:
+    with pytest.raises(CallTimeoutError, match=r"within 0\.2 s"):
+        with_object(spec_of(hanging), lambda made: made.step({"guess": 1}), limit_s=0.2)
+
+
+def test_what_an_object_has_told_counts_although_it_does_not_close(hanging: type[worlds.Hangs]) -> None:
+    assert with_object(spec_of(hanging), lambda made: made.reset(seed=1).hint, limit_s=0.5) == "start"
+
+
+@pytest.mark.parametrize("world", [worlds.Guess, worlds.AsyncGuess], ids=lambda cls: cls.__name__)
+def test_an_object_is_called_as_its_methods_are_written(world: Kind) -> None:
+    def play(made: DirectObject) -> list[Any]:
+        made.reset(seed=1, episode_id="e")
+        made.close()
+        made.close()
+        return [made.step({"guess": guess}).hint for guess in range(10)]
+
+    hints = with_object(spec_of(world), play, limit_s=20)
+    assert hints.count("right") == 1
+    assert hints == sorted(hints, key=["higher", "right", "lower"].index)
+
+
+def test_an_error_of_an_object_comes_out() -> None:
+    with pytest.raises(RuntimeError, match="no world today"):
+        with_object(spec_of(worlds.CannotBeMade), lambda made: None, limit_s=20)
+
+
+def test_a_step_that_does_not_return_ends_with_its_limit(hanging: type[worlds.Hangs]) -> None:
+    report = conformance.check(hanging, only=["plays", "state"], timeout_s=0.2, **QUICK)
+    hanging.gate.set()
+    assert "step took longer than 0.2 s" in report["plays"].reason
+    assert report["state"].reason == "cannot tell while plays does not pass"
 
 
 def test_an_environment_that_cannot_be_made_cannot_be_checked() -> None:

@@ -109,6 +109,12 @@ def test_a_module_that_breaks_when_it_is_imported_exits_with_2(tmp_path: Path) -
     assert "ZeroDivisionError" in done.stderr
 
 
+def test_the_checks_can_be_listed() -> None:
+    done = openenv_check("--list")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == check_names()
+
+
 def test_verbose_shows_why_an_environment_cannot_be_made() -> None:
     quiet, loud = (openenv_check("tests.conformance.worlds:CannotBeMade", *flags) for flags in ((), ("--verbose",)))
     assert "no world today" not in quiet.stderr

@@ -1,6 +1,7 @@
 """A small guessing game that keeps all its promises, and one broken copy of it for each promise."""
 
 import random
+import threading
 import time
 from typing import Any, ClassVar, Literal
 
@@ -421,6 +422,19 @@ class AnyOption(Guess):
 
     def reset(self, *, seed: int | None = None, episode_id: str | None = None, **options: Any) -> GuessObservation:
         return super().reset(seed=seed, episode_id=episode_id)
+
+
+class Hangs(Guess):
+    """Waits in step and in close until somebody opens the gate."""
+
+    gate: ClassVar[threading.Event] = threading.Event()
+
+    def step(self, action: GuessAction) -> GuessObservation:
+        self.gate.wait()
+        return super().step(action)
+
+    def close(self) -> None:
+        self.gate.wait()
 
 
 class CannotBeMade(Guess):

@@ -247,7 +247,7 @@ CHECKS = (
     Check(
         "step_before_reset", "a step before reset is refused, or starts an episode", step_before_reset, needs=("plays",)
     ),
-    Check("state_before_reset", "the state before reset does no harm", state_before_reset),
+    Check("state_before_reset", "the state before reset does no harm", state_before_reset, needs=("plays",)),
     Check(
         "step_after_done", "a step after the end is refused, or at least not paid", step_after_done, needs=("plays",)
     ),

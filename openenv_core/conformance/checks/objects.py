@@ -36,7 +36,8 @@ def close_idempotent(bench: Bench) -> Finding:
 
 def _close_twice(environment: DirectObject, *, played: bool) -> str | None:
     if played:
-        environment.reset(seed=0)
+        with suppress(Exception):  # what is raised is another check's affair
+            environment.reset(seed=0)
     for count in ("first", "second"):
         try:
             environment.close()
@@ -61,7 +62,7 @@ def process_random(bench: Bench) -> Finding:
 def _watch(environment: DirectObject, *, played: Trajectory, before: dict[str, str]) -> str | None:
     """The first call that touches a process-wide generator."""
     calls: list[Call] = [("making the object", lambda: None), *_two_episodes(environment, played)]
-    for name, call in [*calls, ("a reset without a seed", environment.reset), ("close", environment.close)]:
+    for name, call in [*calls, ("a reset without a seed", environment.reset)]:
         with suppress(Exception):  # what is raised is another check's affair
             call()
         now = _generators()

@@ -92,7 +92,7 @@ def _bare(call: str, error: OpenEnvError) -> str:
 
 
 CHECKS = (
-    Check("unknown_reset_option", "an unknown reset option is refused by name", unknown_reset_option),
-    Check("wrong_reset_option", "a wrong seed or episode id is refused", wrong_reset_option),
+    Check("unknown_reset_option", "an unknown reset option is refused by name", unknown_reset_option, needs=("plays",)),
+    Check("wrong_reset_option", "a wrong seed or episode id is refused", wrong_reset_option, needs=("plays",)),
     Check("invalid_action", "an action outside its schema is refused", invalid_action, needs=("plays",)),
 )
