@@ -28,7 +28,8 @@ SERVERS: Mapping[str, list[str]] = {
 
 def _environment(name: str) -> dict[str, str]:
     if name == "peer":
-        return {}
+        # Nothing of the source tree but this package: the compatibility distribution has the same name.
+        return {"PYTHONPATH": str(REPOSITORY)}
     return {"PYTHONPATH": source_path(), "MAX_CONCURRENT_ENVS": str(MAX_SESSIONS)}
 
 

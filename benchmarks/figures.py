@@ -5,9 +5,11 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Row", "interleaved", "print_table", "write_json"]
+__all__ = ["Row", "Samples", "interleaved", "print_table", "write_json"]
+
+SampleT = TypeVar("SampleT")
 
 Samples = dict[str, list[float]]
 
@@ -84,10 +86,10 @@ class Row:
         return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def interleaved(measures: Mapping[str, Callable[[], float]], repeats: int) -> Samples:
+def interleaved(measures: Mapping[str, Callable[[], SampleT]], repeats: int) -> dict[str, list[SampleT]]:
     """Take each measure ``repeats`` times, in turn, beginning with another one each time."""
     names = list(measures)
-    samples: Samples = {name: [] for name in names}
+    samples: dict[str, list[SampleT]] = {name: [] for name in names}
     for repeat in range(repeats):
         turn = repeat % len(names)
         for name in names[turn:] + names[:turn]:

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from benchmarks.worker import MESSAGE, lanes_per_second, median_time, rate, serve, steps_per_second
+from benchmarks.worker import MESSAGE, Load, load_of, load_of_all, median_time, serve
 from echo_env import EchoAction, EchoEnv
 
 __all__: list[str] = []
@@ -18,55 +18,55 @@ def sync_step(url: str, seconds: float) -> float:
         return median_time(lambda: env.step(_ACTION), seconds)
 
 
-def many_steps(url: str, sessions: int, seconds: float) -> float:
-    """Steps per second of ``sessions`` awaiting clients, each on its own socket."""
+def many_steps(url: str, sessions: int, seconds: float, server_pid: int) -> Load:
+    """Steps of ``sessions`` awaiting clients, each on its own socket."""
 
-    async def run() -> float:
+    async def run() -> Load:
         clients = [EchoEnv.aio(base_url=url) for _ in range(sessions)]
         await asyncio.gather(*(client.reset() for client in clients))
-        found = await steps_per_second([partial(client.step, _ACTION) for client in clients], seconds)
+        found = await load_of_all([partial(client.step, _ACTION) for client in clients], seconds, server_pid)
         await asyncio.gather(*(client.close() for client in clients))
         return found
 
     return asyncio.run(run())
 
 
-def batch_steps(url: str, sessions: int, seconds: float) -> float:
-    """Steps per second of ``sessions`` sessions that are stepped together over one socket."""
+def batch_steps(url: str, sessions: int, seconds: float, server_pid: int) -> Load:
+    """Steps of ``sessions`` sessions that are stepped together over one socket."""
     with EchoEnv.batch(url, sessions) as batch:
         batch.reset()
         actions = [_ACTION] * sessions
-        return sessions * rate(lambda: batch.step(actions), seconds)
+        return load_of(lambda: batch.step(actions), seconds, server_pid, weight=sessions)
 
 
-def open_one_by_one(url: str, seconds: float) -> float:
-    """Sessions opened, reset and closed per second by blocking clients, one after another."""
+def open_one_by_one(url: str, seconds: float, server_pid: int) -> Load:
+    """Sessions opened, reset and closed by blocking clients, one after another."""
 
     def session() -> None:
         with EchoEnv(base_url=url) as env:
             env.reset()
 
-    return rate(session, seconds)
+    return load_of(session, seconds, server_pid)
 
 
-def open_many(url: str, lanes: int, seconds: float) -> float:
-    """Sessions opened, reset and closed per second by awaiting clients, ``lanes`` at a time."""
+def open_many(url: str, lanes: int, seconds: float, server_pid: int) -> Load:
+    """Sessions opened, reset and closed by awaiting clients, ``lanes`` at a time."""
 
     async def session() -> None:
         async with EchoEnv.aio(base_url=url) as env:
             await env.reset()
 
-    return asyncio.run(lanes_per_second(session, lanes, seconds))
+    return asyncio.run(load_of_all([session] * lanes, seconds, server_pid))
 
 
-def open_batch(url: str, lanes: int, seconds: float) -> float:
-    """Sessions opened, reset and closed per second, ``lanes`` together on one socket."""
+def open_batch(url: str, lanes: int, seconds: float, server_pid: int) -> Load:
+    """Sessions opened, reset and closed, ``lanes`` together on one socket."""
 
     def sessions() -> None:
         with EchoEnv.batch(url, lanes) as batch:
             batch.reset()
 
-    return lanes * rate(sessions, seconds)
+    return load_of(sessions, seconds, server_pid, weight=lanes)
 
 
 if __name__ == "__main__":

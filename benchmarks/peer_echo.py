@@ -4,9 +4,10 @@
 
 from typing import Any
 
-from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server.types import Action, Observation, State
+
+from openenv.core import EnvClient
 
 __all__ = ["EchoAction", "EchoEnv", "EchoObservation"]
 

@@ -14,7 +14,7 @@ from websockets.frames import Frame
 from websockets.sync.client import connect as connect_sync
 from websockets.uri import parse_uri
 
-from benchmarks.worker import MESSAGE, lanes_per_second, median_time, steps_per_second
+from benchmarks.worker import MESSAGE, Load, load_of_all, median_time
 
 __all__ = ["held", "many_steps", "open_many", "round_trip", "round_trip_lean"]
 
@@ -75,18 +75,19 @@ async def _open(url: str, sessions: int) -> AsyncIterator[list[ClientConnection]
         yield connections
 
 
-def many_steps(url: str, sessions: int, seconds: float) -> float:
-    """Steps per second over ``sessions`` sockets."""
+def many_steps(url: str, sessions: int, seconds: float, server_pid: int) -> Load:
+    """Steps over ``sessions`` sockets."""
 
-    async def run() -> float:
+    async def run() -> Load:
         async with _open(url, sessions) as connections:
-            return await steps_per_second([partial(_ask, connection, _STEP) for connection in connections], seconds)
+            steps = [partial(_ask, connection, _STEP) for connection in connections]
+            return await load_of_all(steps, seconds, server_pid)
 
     return asyncio.run(run())
 
 
-def open_many(url: str, lanes: int, seconds: float) -> float:
-    """Sessions opened, reset and closed per second, ``lanes`` at a time."""
+def open_many(url: str, lanes: int, seconds: float, server_pid: int) -> Load:
+    """Sessions opened, reset and closed, ``lanes`` at a time."""
 
     async def session() -> None:
         async with connect(f"{url}/ws", compression=None, proxy=None) as connection:
@@ -94,7 +95,7 @@ def open_many(url: str, lanes: int, seconds: float) -> float:
             await connection.send(_CLOSE)
             await connection.wait_closed()
 
-    return asyncio.run(lanes_per_second(session, lanes, seconds))
+    return asyncio.run(load_of_all([session] * lanes, seconds, server_pid))
 
 
 @contextlib.contextmanager

@@ -5,15 +5,16 @@ Only the standard library is imported: the same file serves clients of this fram
 
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-__all__ = ["MESSAGE", "Worker", "lanes_per_second", "median_time", "rate", "serve", "steps_per_second"]
+__all__ = ["MESSAGE", "Load", "Worker", "load_of", "load_of_all", "median_time", "serve"]
 
 MESSAGE = "hello world"
 """What every client says to every server."""
@@ -33,32 +34,66 @@ def median_time(call: Callable[[], object], seconds: float) -> float:
     return statistics.median(times)
 
 
-def rate(call: Callable[[], object], seconds: float) -> float:
-    """Calls per second, one after another."""
-    count, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
+class Load(TypedDict):
+    """What many calls came to.
+
+    Attributes:
+        rate: calls per second.
+        server_cpu, client_cpu: processor seconds of either process for one call. Unlike the rate they hardly depend on
+            what else the machine does.
+    """
+
+    rate: float
+    server_cpu: float
+    client_cpu: float
+
+
+class Meter:
+    """Runs from when it is made."""
+
+    def __init__(self, server_pid: int) -> None:
+        self._pid = server_pid
+        self._server, self._client, self._start = cpu_seconds(server_pid), time.process_time(), time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """For so long."""
+        return time.perf_counter() - self._start
+
+    def load(self, calls: int) -> Load:
+        """What so many calls came to."""
+        server, client = cpu_seconds(self._pid) - self._server, time.process_time() - self._client
+        return Load(rate=calls / self.seconds, server_cpu=server / calls, client_cpu=client / calls)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and all threads it ever had, in seconds, to the tick of 10 ms."""
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def load_of(call: Callable[[], object], seconds: float, server_pid: int, *, weight: int = 1) -> Load:
+    """Calls one after another; one call counts as ``weight``."""
+    count, meter = 0, Meter(server_pid)
+    while meter.seconds < seconds:
         call()
-        count += 1
-    return count / (time.perf_counter() - start)
+        count += weight
+    return meter.load(count)
 
 
-async def steps_per_second(steps: Sequence[Callable[[], Awaitable[object]]], seconds: float) -> float:
-    """Calls per second where each of ``steps`` runs again and again beside the others."""
-    count, start = 0, time.perf_counter()
+async def load_of_all(calls: Sequence[Callable[[], Awaitable[object]]], seconds: float, server_pid: int) -> Load:
+    """Each of ``calls`` again and again, beside the others."""
+    count, meter = 0, Meter(server_pid)
 
-    async def repeat(step: Callable[[], Awaitable[object]]) -> None:
+    async def repeat(call: Callable[[], Awaitable[object]]) -> None:
         nonlocal count
-        while time.perf_counter() - start < seconds:
-            await step()
+        while meter.seconds < seconds:
+            await call()
             count += 1
 
-    await asyncio.gather(*map(repeat, steps))
-    return count / (time.perf_counter() - start)
-
-
-async def lanes_per_second(call: Callable[[], Awaitable[object]], lanes: int, seconds: float) -> float:
-    """Calls per second where ``lanes`` of them run at a time."""
-    return await steps_per_second([call] * lanes, seconds)
+    await asyncio.gather(*map(repeat, calls))
+    return meter.load(count)
 
 
 def serve(tasks: Mapping[str, Callable[..., Any]]) -> None:

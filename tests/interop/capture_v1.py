@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.processes import REPOSITORY, ServerProcess, peer_python, running
 
 from .player import Case, play_http, play_websocket
-from .servers import peer_command
+from .servers import PEER_PLACE, peer_command
 from .v1_cases import HTTP_CASES, WEBSOCKET_CASES
 
 __all__ = ["GOLDEN", "main"]
@@ -53,7 +53,7 @@ def main() -> None:
     websocket: list[Case] = []
     http: list[Case] = []
     for app in ("app", "plain_app", "broken_app"):
-        with running(peer_command(app)) as server:
+        with running(peer_command(app), environment=PEER_PLACE) as server:
             websocket += _record(WEBSOCKET_CASES, app, server, play_websocket)
             http += [_without_prose(case) for case in _record(HTTP_CASES, app, server, play_http)]
     golden = {"captured_with": _versions(), "websocket": websocket, "http": http}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import PeerMissingError, ServerProcess, peer_python, running, source_path
+from benchmarks.processes import PeerMissingError, ServerProcess, peer_python, running
 
-from .servers import our_command, peer_command
+from .servers import OUR_PLACE, PEER_PLACE, our_command, peer_command
 
 StartServer = Callable[[str], ServerProcess]
 
@@ -31,8 +31,7 @@ def our_server() -> Iterator[StartServer]:
 
         def start(app: str) -> ServerProcess:
             if app not in servers:
-                environment = {"PYTHONPATH": source_path()}
-                servers[app] = stack.enter_context(running(our_command(app), environment=environment))
+                servers[app] = stack.enter_context(running(our_command(app), environment=OUR_PLACE))
             return servers[app]
 
         yield start
@@ -46,7 +45,7 @@ def peer_server(peer: Path) -> Iterator[StartServer]:
 
         def start(app: str) -> ServerProcess:
             if app not in servers:
-                servers[app] = stack.enter_context(running(peer_command(app)))
+                servers[app] = stack.enter_context(running(peer_command(app), environment=PEER_PLACE))
             return servers[app]
 
         yield start

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from openenv.core import GenericEnvClient
 from toy_peer_client import ToyAction, ToyEnv
 
 from benchmarks.peer_echo import EchoAction, EchoEnv
 from benchmarks.worker import serve
+from openenv.core import GenericEnvClient
 
 Happening = list[Any]
 Make = Callable[[], Any]

@@ -3,9 +3,13 @@
 import sys
 from pathlib import Path
 
-from benchmarks.processes import peer_python
+from benchmarks.processes import REPOSITORY, peer_python, source_path
 
-__all__ = ["our_command", "peer_command"]
+__all__ = ["OUR_PLACE", "PEER_PLACE", "our_command", "peer_command"]
+
+OUR_PLACE = {"PYTHONPATH": source_path()}
+PEER_PLACE = {"PYTHONPATH": str(REPOSITORY)}
+"""Where the processes find their modules; the public package's finds nothing under its own name in the source tree."""
 
 _FOLDER = Path(__file__).parent
 _UVICORN = ("-m", "uvicorn", "--host", "127.0.0.1", "--port", "{port}", "--log-level", "warning")

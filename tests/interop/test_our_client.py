@@ -23,7 +23,7 @@ from openenv_core.errors import (
 )
 
 from .conftest import StartServer
-from .servers import peer_command
+from .servers import PEER_PLACE, peer_command
 from .toy_ours import ToyAction, ToyObservation, ToyState
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
@@ -229,7 +229,7 @@ def test_the_echo_client_at_an_echo_server_of_the_public_package(peer_server: St
 @pytest.fixture
 def mortal_server(peer: object) -> Iterator[ServerProcess]:
     """A server of the public package of the test's own."""
-    with running(peer_command("app")) as server:
+    with running(peer_command("app"), environment=PEER_PLACE) as server:
         yield server
 
 
@@ -248,7 +248,7 @@ def test_a_killed_server_is_a_lost_session(mortal_server: ServerProcess, make_cl
     with pytest.raises(ConnectionFailedError):
         env.reset()
 
-    successor = spawn(peer_command("app"), port=mortal_server.port)
+    successor = spawn(peer_command("app"), environment=PEER_PLACE, port=mortal_server.port)
     try:
         env.reset()
         assert env.step(ToyAction(text="hi")).observation.count == 1

@@ -11,6 +11,7 @@ from benchmarks.processes import REPOSITORY
 from benchmarks.worker import Worker
 
 from .conftest import StartServer
+from .servers import PEER_PLACE
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
 
@@ -23,7 +24,7 @@ _WAYS = [("generic", "plain"), ("generic", "sync"), ("generic", "async"), ("type
 @pytest.fixture(scope="module")
 def play(peer: Path) -> Iterator[Play]:
     """Plays kind, manner, scene, URL with the public package."""
-    worker = Worker([str(peer), str(_PLAYER)], {**os.environ, "PYTHONPATH": str(REPOSITORY)}, REPOSITORY)
+    worker = Worker([str(peer), str(_PLAYER)], {**os.environ, **PEER_PLACE}, REPOSITORY)
 
     def ask(kind: str, manner: str, scene: str, url: str) -> list[Any]:
         told: list[Any] = worker.ask("play", kind=kind, manner=manner, scene=scene, url=url)

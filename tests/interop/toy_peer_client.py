@@ -4,10 +4,11 @@
 
 from typing import Any, Literal
 
-from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server import Action, Observation, State
 from pydantic import Field, field_validator
+
+from openenv.core import EnvClient
 
 __all__ = ["ToyAction", "ToyEnv", "ToyObservation", "ToyState"]
 
