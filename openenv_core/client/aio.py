@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
+import weakref
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidState, WebSocketException
 
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
 from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Release, Send
+from openenv_core.client._flow import SessionFlow
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.types import StepResult
 from openenv_core.wire.calls import Calls
@@ -20,6 +22,39 @@ __all__ = ["AsyncEnvClient"]
 ActionT = TypeVar("ActionT")
 ObservationT = TypeVar("ObservationT")
 StateT = TypeVar("StateT")
+
+
+class _Line:
+    """What an awaiting client holds of the network, and nothing of the client: a finalizer may own it."""
+
+    socket: ClientConnection | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+
+    def abort(self) -> None:
+        """End the connection without a word."""
+        stale, self.socket = self.socket, None
+        if stale is not None and stale.transport is not None:
+            with contextlib.suppress(RuntimeError):
+                stale.transport.abort()
+
+
+def _farewell(line: _Line, flow: SessionFlow) -> None:
+    """The client is gone without a ``close()``: end its session all the same. Nobody waits for that."""
+    if line.socket is None or line.loop is None:
+        return
+    last_words = [effect.message for effect in flow.close(wait=False) if isinstance(effect, Send)]
+    with contextlib.suppress(RuntimeError):  # its loop has ended, and the connection with it
+        line.loop.call_soon_threadsafe(_part, line.socket, last_words)
+
+
+def _part(socket: ClientConnection, last_words: list[bytes]) -> None:
+    # Without awaiting anything: the loop may be about to end.
+    with contextlib.suppress(InvalidState):
+        for message in last_words:
+            socket.protocol.send_text(message)
+        socket.protocol.send_close(1000)
+        socket.transport.write(b"".join(socket.protocol.data_to_send()))
+    socket.transport.close()
 
 
 class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
@@ -33,9 +68,9 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._arguments = args, kwargs
-        self._socket: ClientConnection | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._line = _Line()
         self._turn = asyncio.Lock()
+        weakref.finalize(self, _farewell, self._line, self._flow)
 
     __init__.__doc__ = ClientBase.__init__.__doc__
 
@@ -95,7 +130,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         await self.close()
 
     async def _run(self, flow: Flow, *, starts_server: bool = True) -> Any:
-        if self._loop is not asyncio.get_running_loop():
+        if self._line.loop is not asyncio.get_running_loop():
             self._move()
         async with self._turn:
             if starts_server and self._base_url is None:
@@ -113,19 +148,13 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
                 return end.value
             finally:
                 if not self._flow.connected:
-                    self._abort()  # given up amid opening: what it was to carry must not stay open for nobody
+                    self._line.abort()  # given up amid opening: what it was to carry must not stay open for nobody
 
     def _move(self) -> None:
         """Another loop runs than at the last call: its socket cannot be used here, and may be dead with its loop."""
-        self._loop = asyncio.get_running_loop()
+        self._line.loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
-        self._abort()
-
-    def _abort(self) -> None:
-        stale, self._socket = self._socket, None
-        if stale is not None and stale.transport is not None:
-            with contextlib.suppress(RuntimeError):
-                stale.transport.abort()
+        self._line.abort()
 
     async def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Connect):
@@ -134,13 +163,14 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
             return await self._drop()
         if not isinstance(effect, Send | Receive):
             return await asyncio.sleep(effect.seconds)
-        if self._socket is None:
+        socket = self._line.socket
+        if socket is None:
             raise ConnectionGoneError
         try:
             if isinstance(effect, Send):
-                return await self._socket.send(effect.message.decode())
+                return await socket.send(effect.message.decode())
             async with asyncio.timeout(effect.limit_s):
-                return await self._socket.recv()
+                return await socket.recv()
         except ConnectionClosed as closed:
             if isinstance(effect, Send):
                 return None  # the last that the server said may be left to be received, and tell why
@@ -149,7 +179,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     async def _connect(self) -> Calls:
         await self._drop()
         try:
-            self._socket = await open_websocket(
+            socket = self._line.socket = await open_websocket(
                 self._url,
                 ping_interval=self._settings.websocket_ping_interval_s,
                 ping_timeout=self._settings.websocket_ping_timeout_s,
@@ -157,7 +187,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
             )
         except (OSError, WebSocketException) as error:
             raise connection_error(self._url, error) from error
-        return self._calls(self._socket.subprotocol)
+        return self._calls(socket.subprotocol)
 
     def _gone(self, closed: ConnectionClosed) -> Exception:
         sent, received = closed.sent, closed.rcvd
@@ -173,7 +203,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         return ConnectionGoneError(reason=sent.reason if sent is not None else "")
 
     async def _drop(self) -> None:
-        found, self._socket = self._socket, None
+        found, self._line.socket = self._line.socket, None
         if found is not None:
             # The closing handshake is a courtesy: a peer that does not answer must not hold anybody up.
             with contextlib.suppress(Exception):
