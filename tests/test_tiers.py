@@ -14,6 +14,7 @@ TIERS = {
     "openenv_core.types": 0,
     "openenv_core.settings": 0,
     "openenv_core.environment": 1,
+    "openenv_core.sampling": 1,
     "openenv_core.targets": 1,
     "openenv_core.wire": 1,
     "openenv_core.sessions": 1,

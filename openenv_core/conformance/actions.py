@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from openenv_core.conformance.sampling import sample_from_schema
 from openenv_core.environment import EnvironmentSpec
 from openenv_core.errors import ConfigurationError
+from openenv_core.sampling import sample_from_schema
 from openenv_core.wire.values import model_json, parse_json
 
 __all__ = ["ActionSource"]

@@ -10,9 +10,9 @@ from openenv_core.conformance.bench import Bench
 from openenv_core.conformance.records import document_difference, text_of
 from openenv_core.conformance.registry import Check
 from openenv_core.conformance.report import Finding, failed, passed, skipped
-from openenv_core.conformance.sampling import sample_from_schema
 from openenv_core.environment import EnvironmentSpec
 from openenv_core.errors import OpenEnvError, UnsupportedOperationError
+from openenv_core.sampling import sample_from_schema
 from openenv_core.wire import openenv_v1 as v1
 from openenv_core.wire.calls import Calls, V1Calls, V2Calls
 from openenv_core.wire.codec import ServerCodec, encode_observation, encode_state

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from openenv_core.conformance.patterns import matching_text
 from openenv_core.errors import UnsupportedOperationError
+from openenv_core.sampling.patterns import matching_text
 
 __all__ = ["Sampler", "sample_from_schema"]
 

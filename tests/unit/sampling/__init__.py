@@ -1,0 +1,1 @@
+"""Tests of ``openenv_core.sampling``."""
