@@ -1,8 +1,10 @@
 """Factories of tool environments: what a trainer is given as ``environment_factory``."""
 
+import asyncio
 import functools
 import weakref
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
@@ -10,6 +12,7 @@ from openenv_core.errors import CapacityReachedError, ConfigurationError
 from openenv_core.training.monitor import Monitor
 from openenv_core.training.schemas import tool_names, tool_problems
 from openenv_core.training.tool_environment import FirstMessage, ToolCallError, ToolEnvironment
+from openenv_core.wire.frames import HelloData
 
 __all__ = ["EnvironmentFactory", "MultiEnvironment", "active", "environment_factory"]
 
@@ -67,19 +70,15 @@ class EnvironmentFactory:
             ConfigurationError: it has not; the message says how many sessions it allows and how many are needed.
             ConnectionFailedError, UnauthorizedError: it cannot be reached, or wants a token.
         """
-        probe = self()
-        client = probe._client
         limit: int | None = None
         active = 0
         try:
-            client.connect()
-            if client.hello is not None:
-                limit, active = client.hello.capacity.max, client.hello.capacity.active
+            hello = _greeting(self())
+            if hello is not None:
+                limit, active = hello.capacity.max, hello.capacity.active
         except CapacityReachedError as error:
             limit, active = error.details.get("max_sessions"), error.details.get("active_sessions", 0)
             limit = None if limit is None else int(limit)
-        finally:
-            client.close()
         if limit is None:
             return  # a server of protocol version 1 does not tell
         waits = float(self._arguments.get("wait_for_capacity_s", 0.0)) > 0
@@ -107,6 +106,19 @@ class EnvironmentFactory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _greeting(probe: ToolEnvironment[Any]) -> HelloData | None:
+    """What the server says of itself now, on a connection of its own: one that was used before was greeted long ago."""
+    args, kwargs = probe._client._arguments
+
+    async def greet() -> HelloData | None:
+        async with probe.client_type.aio(*args, **kwargs) as client:
+            greeting: HelloData | None = client.hello
+            return greeting
+
+    with ThreadPoolExecutor(1) as thread:  # there may be a running loop here: in a notebook, say
+        return thread.submit(asyncio.run, greet()).result()
 
 
 def _unpickled(
