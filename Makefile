@@ -68,6 +68,7 @@ test: check browser $(PEER)/.ready $(TRL)/.ready
 
 bench: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.games
 
 train-demo: $(TRL)/.ready
 	@$(TRL)/bin/python -m openenv_core.training.demo
