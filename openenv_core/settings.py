@@ -46,14 +46,6 @@ def _nesting(text: str) -> int:
     return value
 
 
-def _flag(text: str) -> bool:
-    if text.lower() in ("1", "true", "yes", "on"):
-        return True
-    if text.lower() in ("0", "false", "no", "off", ""):
-        return False
-    raise ValueError("must be true or false")
-
-
 def _word(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text.lower() not in words:
@@ -235,7 +227,6 @@ class ServerSettings:
         "production hides the HTTP routes /reset, /step and /state",
         "Operation",
     )
-    web_interface: bool = _setting(False, "ENABLE_WEB_INTERFACE", _flag, "serve the page at /web", "Operation")
     log_format: str = _setting(
         "auto",
         "OPENENV_LOG_FORMAT",

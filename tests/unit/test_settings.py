@@ -54,16 +54,6 @@ def test_the_number_of_sessions_is_a_positive_integer(text: str) -> None:
         ServerSettings.from_environ({"MAX_CONCURRENT_ENVS": text})
 
 
-@pytest.mark.parametrize(("text", "value"), [("1", True), ("TRUE", True), ("off", False), ("", False), ("no", False)])
-def test_flags(text: str, value: bool) -> None:
-    assert ServerSettings.from_environ({"ENABLE_WEB_INTERFACE": text}).web_interface is value
-
-
-def test_a_flag_is_not_a_guess() -> None:
-    with pytest.raises(ConfigurationError, match="must be true or false"):
-        ServerSettings.from_environ({"ENABLE_WEB_INTERFACE": "maybe"})
-
-
 def test_the_mode_is_one_of_two_words() -> None:
     assert ServerSettings.from_environ({"OPENENV_MODE": "Production"}).mode == "production"
     with pytest.raises(ConfigurationError, match="simulation or production"):
