@@ -21,7 +21,7 @@ from openenv_core.errors import ConcurrencyConfigurationError, ConfigurationErro
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.doors import Doors
 from openenv_core.server.gateway import Gateway, ModelTypes
-from openenv_core.server.http import SESSION_HEADER, HttpDoor, error_response
+from openenv_core.server.http import ERRORS, SESSION_HEADER, HttpDoor, error_response
 from openenv_core.server.mcp import McpMethods
 from openenv_core.server.mcp_doors import McpHttpDoor, McpSocketDoor
 from openenv_core.server.mcp_standard import StandardMcp
@@ -208,10 +208,14 @@ def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> 
     app.add_exception_handler(RequestValidationError, _on_misfit)
     sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway, methods), "/mcp": McpSocketDoor(gateway, methods)}
     app.router.routes.extend(WebSocketRoute(path, door) for path, door in sockets.items())
-    app.include_router(HttpDoor(gateway, control=mode != "production").router)
-    app.include_router(TaskDoor(gateway).router)
-    app.include_router(SessionsDoor(gateway, app.state.doorkeeper).router)
-    app.include_router(MetricsDoor(gateway).router)
+    doors = (
+        HttpDoor(gateway, control=mode != "production"),
+        TaskDoor(gateway),
+        SessionsDoor(gateway, app.state.doorkeeper),
+        MetricsDoor(gateway),
+    )
+    for door in doors:
+        app.include_router(door.router, responses=ERRORS)
     app.router.routes.append(Route("/mcp", McpHttpDoor(methods, standard)))
     _guard(app, gateway, sockets)
     return app

@@ -31,7 +31,7 @@ from openenv_core.types import EnvironmentMetadata
 from openenv_core.wire import openenv_v1 as v1
 from openenv_core.wire.values import LEGACY, model_json
 
-__all__ = ["SESSION_COOKIE", "SESSION_HEADER", "HttpDoor", "error_response"]
+__all__ = ["ERRORS", "SESSION_COOKIE", "SESSION_HEADER", "HttpDoor", "error_response"]
 
 SESSION_HEADER = "X-OpenEnv-Session"
 SESSION_COOKIE = "openenv_session"
@@ -56,6 +56,38 @@ class StepRequest(BaseModel):
     timeout_s: Annotated[float | None, Field(gt=0)] = None
     request_id: Annotated[str | None, Field(max_length=255)] = None
     session_id: Annotated[str | None, Field(max_length=255)] = None
+
+
+class ErrorBody(BaseModel):
+    """An error. ``code`` names its kind, ``details`` its facts; what is refused for its form alone has neither."""
+
+    detail: Any
+    code: str | None = None
+    message: str | None = None
+    details: dict[str, Any] | None = None
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": why}
+    for status, why in {
+        400: "The body is not JSON, or an index is none.",
+        401: "The token is missing or wrong.",
+        403: "A web page of another server.",
+        404: "There is no such environment.",
+        408: "The body did not arrive in time.",
+        409: "No session, no episode, or one that is over.",
+        410: "The session is gone; the details say why.",
+        413: "The body is too large.",
+        415: "The body does not say that it is JSON.",
+        421: "The server does not answer to this name.",
+        422: "Something does not fit its schema.",
+        431: "The head is too large.",
+        500: "The environment failed; the server's log has the entry that the details name.",
+        501: "The environment does not offer this.",
+        503: "No slot is free, or the server is shutting down.",
+    }.items()
+}
+"""What any route may answer beside what it is for."""
 
 
 def error_response(error: OpenEnvError) -> JSONResponse:
