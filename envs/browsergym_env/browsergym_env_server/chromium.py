@@ -6,7 +6,9 @@ import logging
 import os
 import shutil
 import signal
+import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,7 @@ _log = logging.getLogger(__name__)
 _START_LIMIT_S = 30.0
 _END_LIMIT_S = 5.0
 _DEATH_LIMIT_S = 1.0
+_PROC = Path("/proc")
 
 # A second --disable-features replaces the first, so this list repeats what Playwright needs of its own.
 _FEATURES_OFF = (
@@ -105,19 +108,26 @@ class Chromium:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        return not self._ended and self._browser.is_connected()
+        # The driver tells of the browser's end, but nobody of the driver's: the browser ends with it.
+        return not self._ended and self._browser.is_connected() and _is_running(self._process.pid)
 
     @property
     def pid(self) -> int:
         """The id of its main process, which is also that of its process group."""
         return self._process.pid
 
-    def on_end(self, told: Any) -> None:
-        """Call ``told()`` when it has ended, for whatever reason."""
-        self._browser.on("disconnected", lambda _: told())
+    def on_end(self, told: Callable[[], None]) -> Callable[[], None]:
+        """Call ``told()`` when it has ended, for whatever reason; returns what makes that undone."""
+
+        def listener(_: object) -> None:
+            told()
+
+        self._browser.on("disconnected", listener)
+        return lambda: self._browser.remove_listener("disconnected", listener)
 
     async def new_context(self, settings: BrowserGymSettings) -> "BrowserContext":
         """An isolated set of pages: cookies, storage and cache are shared with nobody."""
+        # The scale is not the browser's own (--force-device-scale-factor), which rounds layouts in another way.
         return await self._browser.new_context(
             viewport={"width": settings.viewport_width, "height": settings.viewport_height},
             device_scale_factor=settings.screenshot_scale,
@@ -165,6 +175,8 @@ async def _start(
                 args=[*_FLAGS, f"--proxy-server=http://127.0.0.1:{gate_port}"],
                 ignore_default_args=["--hide-scrollbars"],
                 env=_environment(headless=settings.headless),
+                # Where downloads would go; none is accepted, so the folder is never made, and none has to be removed.
+                artifacts_dir=Path(tempfile.gettempdir()) / f"openenv-browser-{os.getpid()}",
                 timeout=_START_LIMIT_S * 1000,
             )
         except Error as error:
@@ -217,7 +229,7 @@ async def _process_of(browser: "Browser") -> _Process:
 def _profile_of(pid: int) -> Path | None:
     """The folder of a browser's profile. Only Linux tells it; the driver removes it too, unless it is killed."""
     with contextlib.suppress(OSError):
-        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        arguments = (_PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
         return next((Path(a.partition("=")[2]) for a in arguments if a.startswith("--user-data-dir=")), None)
     return None
 
@@ -225,7 +237,7 @@ def _profile_of(pid: int) -> Path | None:
 def _group_of(leader: int) -> list[int]:
     """The processes of a browser's group, on Linux; the ended ones that nobody has collected yet included."""
     members: list[int] = []
-    for folder in Path("/proc").glob("[0-9]*"):
+    for folder in _PROC.glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             if int(_status_of(int(folder.name))[2]) == leader:
                 members.append(int(folder.name))
@@ -233,14 +245,18 @@ def _group_of(leader: int) -> list[int]:
 
 
 def _is_running(pid: int) -> bool:
-    with contextlib.suppress(OSError, IndexError):
-        return _status_of(pid)[0] not in "ZX"
-    return False
+    try:
+        if _PROC.is_dir():
+            return _status_of(pid)[0] not in "ZX"
+        os.kill(pid, 0)
+    except (OSError, IndexError):
+        return False
+    return True
 
 
 def _status_of(pid: int) -> list[str]:
     """State, parent, process group and more (proc(5)); the name before them may hold anything, spaces too."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
 def _reap(orphans: list[int]) -> None:
@@ -255,6 +271,6 @@ async def _within(work: Any) -> None:
     """Wait for the end of something that may hang or fail because its browser is gone."""
     from playwright.async_api import Error
 
-    with contextlib.suppress(Error, TimeoutError, OSError):
+    with contextlib.suppress(Error, OSError, RuntimeError):
         async with asyncio.timeout(_END_LIMIT_S):
             await work

@@ -16,6 +16,7 @@ from browsergym_env_server.episode import GOES_ON, Outcome, Rules, judge
 from browsergym_env_server.hands import Hands
 from browsergym_env_server.keeper import Keeper
 from browsergym_env_server.language import ActionError
+from browsergym_env_server.origins import is_allowed_address
 from browsergym_env_server.seeding import LARGEST_SEED, page_seed
 from browsergym_env_server.settings import BrowserGymSettings
 from browsergym_env_server.tab import Look
@@ -36,6 +37,7 @@ _log = logging.getLogger(__name__)
 _QUIET_MS = 20
 """A page in which nothing has changed for so long is at rest: longer than the ticks of its animations (13 ms)."""
 
+_LOOKS = 3
 _PAGE_LIMIT_MARGIN_S = 100.0
 """A page's own time limit comes so much later than the environment's, which truncates instead of failing."""
 
@@ -124,8 +126,9 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
             raise EpisodeNotStartedError("no task has been opened yet; call reset first")
         if self._outcome.done:
             raise EpisodeOverError("the episode is over; call reset for the next one")
-        error = await self._act(action.action_str, self._hands)
-        look = await self._look(self._workspace)
+        async with self._workspace.lifeline():
+            error = await self._act(action.action_str, self._hands)
+            look = await self._look(self._workspace)
         self._state.step_count += 1
         self._outcome = judge(
             self._rules,
@@ -240,25 +243,31 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
         except TimeoutError:
             return f"TimeoutError: the actions of one step may take {settings.timeout_ms:g} ms, and they took longer"
         except Error as error:
-            self._check_alive(error)
+            if self._workspace is None or not self._workspace.is_alive:
+                raise
             return f"{type(error).__name__}: {error.message}"
         return ""
 
     async def _look(self, workspace: Workspace) -> Look:
         from playwright.async_api import Error
 
-        try:
+        for _ in range(_LOOKS):
             tab = await workspace.tab()
-            if self._settings.settle_ms:
-                await tab.settle(_QUIET_MS, self._settings.settle_ms)
-            return await tab.look(self._parts)
-        except Error as error:
-            self._check_alive(error)
-            raise _crash(error) from error
+            if not self._may_be_seen(tab.page.url):
+                # No action leads there; were there a way all the same, it would show nothing.
+                return Look(url=tab.page.url)
+            try:
+                if self._settings.settle_ms:
+                    await tab.settle(_QUIET_MS, self._settings.settle_ms)
+                return await tab.look(self._parts)
+            except Error as error:
+                if not workspace.is_alive:
+                    raise
+                failure = error  # the page closed itself, say; the next look is at the one behind it
+        raise EnvironmentCrashedError(f"the page cannot be seen ({failure.message.partition(chr(10))[0]})") from failure
 
-    def _check_alive(self, error: Exception) -> None:
-        if self._workspace is None or not self._workspace.is_alive:
-            raise _crash(error) from error
+    def _may_be_seen(self, address: str) -> bool:
+        return self._keeper is not None and is_allowed_address(address, self._keeper.allowed)
 
     def _observe(self, look: Look, error: str) -> BrowserGymObservation:
         pruned = markup.prune(look.markup) if look.markup and "html" in self._parts else ""
@@ -281,8 +290,3 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
             raw_reward=outcome.raw,
             end_reason=outcome.reason,
         )
-
-
-def _crash(error: Exception) -> EnvironmentCrashedError:
-    text = str(error).strip().partition("\n")[0]
-    return EnvironmentCrashedError(f"the browser or its page has died ({text})")

@@ -22,6 +22,8 @@ PATIENCE_MS: Final = 500
 _BUTTONS = ("left", "right", "middle")
 _MODIFIERS = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
 _ID = re.compile(r"[A-Za-z0-9]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f]")
 _MESSAGES_KEPT = 100
 _MESSAGE_LENGTH = 2000
 _SCROLL_SHARE = 0.8
@@ -239,7 +241,12 @@ class Hands:
         _check_text("Page.goto: url", url)
         page = self._page
         before = page.url
-        if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:", url) and not is_allowed_address(url, self._allowed):
+        # Browsers drop white space and control characters from addresses, so one could hide another scheme behind them.
+        is_odd = _INVISIBLE.search(url) is not None
+        if not is_odd and not _SCHEME.match(url):
+            # In Playwright's words; it would complete some of these to addresses.
+            raise ActionError("Error", "Page.goto: Protocol error (Page.navigate): Cannot navigate to invalid URL")
+        if is_odd or not is_allowed_address(url, self._allowed):
             offered = ", ".join(str(origin) for origin in self._allowed)
             raise ActionError("ValueError", f"{url[:200]!r} may not be gone to; allowed are pages of {offered}")
         await page.goto(url, wait_until="load")

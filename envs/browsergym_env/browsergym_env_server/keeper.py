@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
@@ -81,7 +82,10 @@ class Keeper:
         async with self._turn:
             self._stop_lingering()
             chromium = self._current
-            if chromium is None or not chromium.is_alive:
+            if chromium is not None and not chromium.is_alive:
+                self._ended(chromium)
+                chromium = None
+            if chromium is None:
                 chromium = await self._launch()
             chromium.in_use += 1
             chromium.served += 1
@@ -120,7 +124,7 @@ class Keeper:
             self._guard = asyncio.create_task(self._watch_over())
         chromium = await Chromium.launch(executable.path, self._settings, self._gate.port)
         _log.info("started %s (%s), process %d", executable.path, executable.source, chromium.pid)
-        chromium.on_end(lambda: self._ended(chromium))
+        chromium.on_end(partial(self._ended, chromium))
         self._all.add(chromium)
         self._current = chromium
         return chromium

@@ -2,23 +2,24 @@
 
 import asyncio
 import contextlib
-import logging
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 from browsergym_env_server.chromium import Chromium
 from browsergym_env_server.settings import BrowserGymSettings
 from browsergym_env_server.tab import Tab, page_script
+from openenv_core.backends import EnvironmentCrashedError
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Dialog, Page
 
 __all__ = ["Workspace"]
 
-_log = logging.getLogger(__name__)
-
 _MOST_PAGES = 8
 """A page that opens windows in a loop gets no further."""
 
+_DEATH = "the browser has died, or the process of the page"
 _CLOSE_LIMIT_S = 5.0
 _QUESTION_LIMIT_S = 1.0
 _EPISODES_OF_A_CONTEXT = 50
@@ -43,6 +44,9 @@ class Workspace:
         self._tabs: dict[Page, Tab] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._episodes = 1
+        self._lifeline: asyncio.Timeout | None = None
+        self._is_gone = False
+        self._forget = chromium.on_end(self._gone)
 
     @classmethod
     async def open(cls, chromium: Chromium, settings: BrowserGymSettings) -> "Workspace":
@@ -59,8 +63,28 @@ class Workspace:
     @property
     def is_alive(self) -> bool:
         """Whether the browser runs, and the process of the page in front."""
-        tab = self._tabs.get(self.front) if self.front is not None else None
-        return self.chromium.is_alive and not (tab is not None and tab.crashed)
+        return not self._is_gone and self.chromium.is_alive
+
+    @asynccontextmanager
+    async def lifeline(self) -> AsyncIterator[None]:
+        """For work on the pages: cut short where the browser dies, or the process of a page.
+
+        Raises:
+            EnvironmentCrashedError: it died, before or meanwhile.
+        """
+        from playwright.async_api import Error
+
+        if not self.is_alive:
+            raise EnvironmentCrashedError(_DEATH)
+        try:
+            async with asyncio.timeout(None) as self._lifeline:
+                yield
+        except (Error, OSError, RuntimeError) as error:  # what a broken line to the driver raises; TimeoutError is one
+            if self.is_alive:
+                raise
+            raise EnvironmentCrashedError(_DEATH) from error
+        finally:
+            self._lifeline = None
 
     async def is_fresh(self) -> bool:
         """Whether another episode can start here as if nothing had been before it: one page, which has stored nothing.
@@ -79,7 +103,7 @@ class Workspace:
             async with asyncio.timeout(_QUESTION_LIMIT_S):
                 tab = await self.tab()
                 return bool(await tab.call("hasStoredNothing"))
-        except (Error, TimeoutError):
+        except (Error, OSError, RuntimeError):
             return False
 
     async def tab(self) -> Tab:
@@ -115,9 +139,12 @@ class Workspace:
         """Close all pages and forget what they stored. Never raises, and takes a few seconds at most."""
         from playwright.async_api import Error
 
+        self._forget()
         for task in self._tasks:
             task.cancel()
-        with contextlib.suppress(Error, TimeoutError):
+        if not self.chromium.is_alive:
+            return
+        with contextlib.suppress(Error, OSError, RuntimeError):
             async with asyncio.timeout(_CLOSE_LIMIT_S):
                 await self._context.close()
 
@@ -128,6 +155,12 @@ class Workspace:
         self.pages.append(page)
         self.front = page
         page.on("close", self._closed)
+        page.on("crash", lambda _: self._gone())
+
+    def _gone(self) -> None:
+        self._is_gone = True
+        if self._lifeline is not None and not self._lifeline.expired():
+            self._lifeline.reschedule(asyncio.get_running_loop().time())
 
     def _closed(self, page: "Page") -> None:
         if page in self.pages:
@@ -140,14 +173,14 @@ class Workspace:
         # A dialog stops its page until it is answered. Leaving is allowed; to everything else the answer is no.
         self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
-    def _later(self, work: "asyncio.Future[None] | object") -> None:
+    def _later(self, work: Awaitable[Any]) -> None:
         task = asyncio.ensure_future(_quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _quietly(work: object) -> None:
+async def _quietly(work: Awaitable[Any]) -> None:
     from playwright.async_api import Error
 
-    with contextlib.suppress(Error):
-        await work  # type: ignore[misc]
+    with contextlib.suppress(Error, OSError, RuntimeError):
+        await work

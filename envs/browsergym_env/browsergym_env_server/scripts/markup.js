@@ -1,5 +1,5 @@
-// The page's HTML as nested lists: ["tag", {attributes}, [children]], text as strings. Current values of fields are
-// told in place of the ones that they were written with.
+// The page's HTML as a flat list: ["tag", {attributes}] opens an element, 0 closes it, a string is text. It is flat since
+// what leaves a page must not nest as deep as pages do. Current values of fields are told in place of the written ones.
 (() => {
   const page = window.__openenv;
 
@@ -15,11 +15,20 @@
 
   const childrenOf = (element) => [...(element.shadowRoot?.childNodes ?? []), ...element.childNodes];
 
-  const told = (node) => {
-    if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE) return node.data;
-    if (node.nodeType !== Node.ELEMENT_NODE) return null;
-    return [node.localName, attributesOf(node), childrenOf(node).map(told).filter((child) => child !== null)];
+  page.markup = () => {
+    const told = [];
+    const waiting = [document.documentElement];
+    while (waiting.length > 0) {
+      const node = waiting.pop();
+      if (node === null) {
+        told.push(0);
+      } else if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE) {
+        told.push(node.data);
+      } else if (node.nodeType === Node.ELEMENT_NODE) {
+        told.push([node.localName, attributesOf(node)]);
+        waiting.push(null, ...childrenOf(node).reverse());
+      }
+    }
+    return told;
   };
-
-  page.markup = () => told(document.documentElement);
 })();

@@ -4,23 +4,32 @@
   const OWN = new Set(["bid", "aria-roledescription", "aria-description"]);
   let changedAt = 0;
 
+  const change = () => {
+    changedAt = performance.now();
+  };
   const observer = new MutationObserver((records) => {
-    if (records.some((record) => !OWN.has(record.attributeName))) changedAt = performance.now();
+    if (records.some((record) => !OWN.has(record.attributeName))) change();
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  document.addEventListener("scroll", change, { capture: true, passive: true });
 
-  // Animations that come to an end by themselves: jQuery's, and those of style sheets.
-  const isAnimated = () =>
+  // jQuery's animations, and those of style sheets; of the latter, endless ones where they are asked for.
+  const isAnimated = (orEndless) =>
     window.jQuery?.timers?.length > 0 ||
     document
       .getAnimations()
-      .some((animation) => animation.playState === "running" && animation.effect.getComputedTiming().endTime < Infinity);
+      .some(
+        (animation) =>
+          animation.playState === "running" && (orEndless || animation.effect.getComputedTiming().endTime < Infinity),
+      );
+
+  page.isCalm = (quiet, orEndless) => performance.now() - changedAt >= quiet && !isAnimated(orEndless);
 
   // Resolves once nothing has changed for `quiet` milliseconds and nothing is animated, at the latest after `limit`.
   page.settle = async (quiet, limit) => {
     const start = performance.now();
     await new Promise((resolve) => requestAnimationFrame(resolve));
-    while ((performance.now() - changedAt < quiet || isAnimated()) && performance.now() - start < limit) {
+    while (!page.isCalm(quiet, false) && performance.now() - start < limit) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
