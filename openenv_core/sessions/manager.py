@@ -143,6 +143,7 @@ class SessionManager:
         self.sessions[session.id] = session
         self.opened += 1
         self.measures.opened[door] += 1
+        _log.debug("session %s of %s opens by %s", session.id, caller, door, extra={**session.told(), "caller": caller})
         return session
 
     async def _keep_pace(self, caller: str, wait_s: float) -> float:
@@ -290,6 +291,8 @@ class SessionManager:
         """
         if not session.lease.close(reason):
             return None
+        level = logging.DEBUG if reason in (LossReason.CLOSED, LossReason.DISCONNECTED) else logging.INFO
+        _log.log(level, "session %s ends: %s", session.id, reason, extra=session.told())
         self.sessions.pop(session.id, None)
         self._reasons[session.id] = reason
         if len(self._reasons) > _REMEMBERED_ENDS:
@@ -385,9 +388,7 @@ class SessionManager:
             await asyncio.sleep(pause_s)
             now = self.clock()
             for session in list(self.sessions.values()):
-                reason = session.lease.due(now)
-                if reason is not None:
-                    _log.info("session %s ends: %s", session.id, reason, extra=session.told())
+                if (reason := session.lease.due(now)) is not None:
                     self.close_soon(session, reason)
             self._tell_positions()
 
