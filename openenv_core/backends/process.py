@@ -119,8 +119,16 @@ class ProcessBackend(Backend):
 
     async def open(self, factory: Callable[[], Any]) -> ProcessHandle:
         pool = self._pool or self._prepare(factory)
+        packed = pack_factory(factory)[0]
+        try:
+            return await self._build(pool, packed)
+        except EnvironmentCrashedError:
+            # The fault may be another environment's, which took the worker down; if it is this one's, it shows again.
+            return await self._build(pool, packed)
+
+    async def _build(self, pool: WorkerPool, packed: bytes) -> ProcessHandle:
         handle = ProcessHandle(next(self._numbers), pool, self._pack)
-        await handle.build(pack_factory(factory)[0])
+        await handle.build(packed)
         return handle
 
     async def stop(self) -> None:
