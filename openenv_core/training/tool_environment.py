@@ -16,7 +16,7 @@ from openenv_core.training.record import Episode, Fault, fault_of, fault_of_code
 from openenv_core.training.schemas import RESERVED
 from openenv_core.types import Image, StepResult
 
-__all__ = ["OwnsReward", "ToolCallError", "ToolEnvironment"]
+__all__ = ["FirstMessage", "OwnsReward", "ToolCallError", "ToolEnvironment"]
 
 ClientT = TypeVar("ClientT", bound=EnvClient[Any, Any, Any])
 FirstMessage = str | list[dict[str, Any]] | None
