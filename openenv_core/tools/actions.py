@@ -50,7 +50,7 @@ class ToolDescription(BaseModel):
 class ListToolsObservation(Observation):
     """The tools of the environment."""
 
-    tools: list[ToolDescription] = Field(default_factory=list)
+    tools: list[ToolDescription]
 
 
 class ToolResult(BaseModel):
@@ -82,7 +82,7 @@ class ToolError(BaseModel):
 class CallToolObservation(Observation):
     """What came of a call: a result, or an error."""
 
-    tool_name: str = ""
+    tool_name: str
     result: ToolResult | None = None
     error: ToolError | None = None
 

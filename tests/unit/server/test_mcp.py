@@ -7,10 +7,26 @@ from typing import Any
 import httpx
 import pytest
 
+from openenv_core.client import EnvClient
+from openenv_core.tools import (
+    CallToolAction,
+    CallToolObservation,
+    ListToolsAction,
+    ListToolsObservation,
+    ToolAction,
+    ToolObservation,
+)
+from openenv_core.types import Observation, State
 from tests.server.tooled import Shop
 from tests.server.toys import Parrot, post, socket_of
 from tests.support.serving import Served, serving
 from tests.support.waiting import LIMIT_S, eventually
+
+
+class Shopper(EnvClient[Any, Any, State]):
+    """A typed client of an environment of tools."""
+
+    action_type, observation_type, state_type = ToolAction, ToolObservation, State
 
 
 @pytest.fixture
@@ -180,6 +196,17 @@ class TestSteps:
             bought = step(type="call_tool", tool_name="buy", arguments={"thing": "a", "price": 10})
             assert (bought["reward"], bought["done"]) == (1.0, True)
             assert step(tool_name="balance")["error"] == "EPISODE_OVER"
+
+    def test_a_typed_client_gets_each_observation_as_what_it_is(self, served: Served) -> None:
+        with Shopper(served.base_url) as client:
+            assert type(client.reset(money=3).observation) is Observation
+            listed = client.step(ListToolsAction()).observation
+            assert isinstance(listed, ListToolsObservation)
+            assert [one.name for one in listed.tools] == ["balance", "buy", "silent"]
+            bought = client.step(CallToolAction(tool_name="buy", arguments={"thing": "a"}))
+            assert isinstance(bought.observation, CallToolObservation)
+            assert bought.observation.result is not None
+            assert (bought.observation.result.data, bought.reward) == ({"thing": "a", "left": 2}, 1.0)
 
     def test_their_schema_is_told(self, served: Served) -> None:
         schema = httpx.get(f"{served.base_url}/schema", trust_env=False).json()["action"]
