@@ -93,4 +93,4 @@ def test_a_tiny_model_learns_catch_and_parallel_stepping_changes_nothing(trl: An
     assert facts["same"] == dict.fromkeys(["prompts", "ids", "masks", "talk", "rewards", "calls", "weights"], True)
     assert facts["lengths_agree"]
     rewards = facts["rewards"]
-    assert sum(rewards[-5:]) / 5 >= sum(rewards[:5]) / 5 + 0.1, f"the reward did not rise: {rewards}"
+    assert sum(rewards[-10:]) / 10 >= sum(rewards[:5]) / 5 + 0.15, f"the reward did not rise: {rewards}"

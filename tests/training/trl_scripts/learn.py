@@ -1,4 +1,4 @@
-"""A short run of the demonstration, and plain against parallel with the same model and seed: ``learn.py BASE_URL``."""
+"""The demonstration, and plain against parallel with the same model and seed: ``learn.py BASE_URL``."""
 
 import copy
 import sys
@@ -15,7 +15,7 @@ from openenv_core.training.demo.catch import Outcome, Plan, make_trainer, warmed
 from openspiel_env.tools import CatchTools
 from tests.training.trl_scripts.engine import answer
 
-PLAN = Plan(steps=20)
+PLAN = Plan()
 
 
 def batch_of(model: Any, tokenizer: Any, url: str, folder: Path, *, parallel: bool) -> dict[str, Any]:
