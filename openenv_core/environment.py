@@ -301,8 +301,8 @@ class EnvironmentSpec:
             commands play with it. Without one they make actions from the action's schema.
         variants: other names under which the same server can start, each with the environment variables that choose it.
         variables: the environment variables that its server reads beside the framework's own, each with its meaning.
-        games: ``"module:function"``: without arguments, what the server can play: a sequence of objects with ``env_id``,
-            ``runs`` and ``note``, one line that says why a game does not run, or a caution.
+        games: ``"module:function"``: without arguments, what the server can play: a sequence of objects with
+            ``env_id``, ``runs`` and ``note``, one line that says why a game does not run, or a caution.
         check: called once before a server starts: raises ``ConfigurationError`` for a variable whose value cannot work,
             so that it ends the start rather than the first session.
     """
