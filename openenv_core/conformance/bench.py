@@ -142,15 +142,24 @@ class Bench:
         Raises:
             ConnectionFailedError: no answer came.
         """
-        parts = urlsplit(websocket_url(self.base_url))
-        folder = parts.path.removesuffix("/ws")
-        url = urlunsplit((parts.scheme.replace("ws", "http", 1), parts.netloc, folder + path, "", ""))
+        url = self._address(path)
         headers = {"Authorization": f"Bearer {self.options.token}"} if self.options.token else {}
         try:
-            with httpx.Client(trust_env=not is_loopback(url), timeout=self.options.timeout_s) as client:
-                return client.get(url, headers=headers)
+            return self._http.get(url, headers=headers)
         except httpx.HTTPError as error:
             raise ConnectionFailedError(f"GET {url} failed: {str(error) or type(error).__name__}") from error
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        # One for all pages: each would read the certificates of all authorities anew.
+        client = httpx.Client(trust_env=not is_loopback(self._address("")), timeout=self.options.timeout_s)
+        return self._stack.enter_context(client)
+
+    def _address(self, path: str) -> str:
+        """The HTTP address of a page, however the server's address was written."""
+        parts = urlsplit(websocket_url(self.base_url))
+        folder = parts.path.removesuffix("/ws")
+        return urlunsplit((parts.scheme.replace("ws", "http", 1), parts.netloc, folder + path, "", ""))
 
     @cached_property
     def schemas(self) -> Mapping[str, Any]:

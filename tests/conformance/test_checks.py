@@ -55,7 +55,14 @@ BROKEN: dict[Kind, tuple[set[str], set[str]]] = {
 }
 """For each broken environment the checks that must fail, and those that may as well."""
 
-GOOD = [worlds.Guess, worlds.AsyncGuess, worlds.OneAtATime, worlds.NothingToSeed, worlds.RefusesAfterTheEnd]
+GOOD = [
+    worlds.Guess,
+    worlds.AsyncGuess,
+    worlds.OneAtATime,
+    worlds.NothingToSeed,
+    worlds.RefusesAfterTheEnd,
+    worlds.Wander,
+]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda cls: cls.__name__)

@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy
 from pydantic import Field, field_serializer, field_validator
@@ -422,6 +422,38 @@ class AnyOption(Guess):
 
     def reset(self, *, seed: int | None = None, episode_id: str | None = None, **options: Any) -> GuessObservation:
         return super().reset(seed=seed, episode_id=episode_id)
+
+
+class Walk(Action):
+    """Go somewhere."""
+
+    kind: Literal["walk"]
+    steps: int = Field(ge=1, le=3)
+
+
+class Speak(Action):
+    """Say something."""
+
+    kind: Literal["speak"]
+    text: str = Field(min_length=4, max_length=12)
+
+
+class Wander(Environment[Annotated[Walk | Speak, Field(discriminator="kind")], GuessObservation, State]):
+    """Two kinds of actions, and a state that is the framework's own."""
+
+    concurrency_safe = True
+    execution = "inline"
+    max_steps = 8
+
+    def reset(self, *, seed: int | None = None) -> GuessObservation:
+        """Begin anew."""
+        self.random = random.Random(seed)
+        return GuessObservation(weather=self.random.randint(0, 999))
+
+    def step(self, action: Walk | Speak) -> GuessObservation:
+        """Answer each kind in its way."""
+        said = action.text if isinstance(action, Speak) else "." * action.steps
+        return GuessObservation(said=said, weather=self.random.randint(0, 999), reward=float(len(said)))
 
 
 class Hangs(Guess):

@@ -30,7 +30,7 @@ def models_round_trip(bench: Bench) -> Finding:
     """Instances made at random, and those that were seen, are equal to what the other end reads."""
     spec = bench.subject.spec
     if spec is None:
-        return skipped("only the models themselves can tell, and a URL hides them")
+        return skipped("only the models themselves can tell, and they are behind a server")
     random = Random(f"instances for seed {bench.options.seed}")
     unmade, count = [], 0
     for kind, model_type in (
@@ -46,9 +46,10 @@ def models_round_trip(bench: Bench) -> Finding:
             instances += [
                 adapter.validate_json(turn.observation) for e in bench.episodes for turn in e.turns if turn.observation
             ]
+        ways = list(_ways(spec, kind))
         for instance in instances:
             count += 1
-            if fault := _loss(kind, instance, _ways(spec, kind)):
+            if fault := _loss(kind, instance, ways):
                 return failed(
                     fault,
                     "An instance must be the same after a way through JSON: look at its serializers and validators",
@@ -75,7 +76,7 @@ def _instances(model_type: Any, random: Random) -> Iterator[Any]:
         made += 1
 
 
-def _loss(kind: str, instance: Any, ways: Iterator[tuple[str, Way]]) -> str | None:
+def _loss(kind: str, instance: Any, ways: list[tuple[str, Way]]) -> str | None:
     for version, way in ways:
         try:
             arrived = way(instance)

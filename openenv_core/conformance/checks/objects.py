@@ -16,7 +16,7 @@ from openenv_core.wire.values import model_json
 
 __all__ = ["CHECKS"]
 
-_NOT_AT_HAND = "only the object can tell, and a URL hides it"
+_NOT_AT_HAND = "only the object can tell, and it is behind a server"
 _A_FEW_STEPS = 5
 
 Call = tuple[str, Callable[[], Any]]
