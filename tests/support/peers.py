@@ -72,7 +72,9 @@ class V1Peer(_Peer):
 
     def ask(self, request: Any) -> Frame:
         """Send a request, or any text, and wait for the one reply."""
-        self.send_text(request if isinstance(request, str | bytes) else json.dumps(request))
+        # A server that refuses says so before it is asked, and closes: that is the answer, then.
+        with contextlib.suppress(ConnectionClosed):
+            self.send_text(request if isinstance(request, str | bytes) else json.dumps(request))
         reply: Frame = self.receive()
         return reply
 

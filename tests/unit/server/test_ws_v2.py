@@ -261,7 +261,7 @@ def test_whoever_closes_and_hangs_up_in_one_breath_means_both(peer: V2Peer, serv
     assert served.gateway.manager.ended == {"closed": 1}
 
 
-def test_an_opening_whose_client_has_gone_ends(served: Served, journal: Journal) -> None:
+def test_an_opening_whose_client_has_gone_ends(journal: Journal) -> None:
     slow = Factory(journal, BlockingWorld, gate="built")
     with serving(slow, *MODELS, limits={"max_sessions": 1}) as other:
         peer = V2Peer(other.ws_url)
