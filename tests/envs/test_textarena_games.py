@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from textarena_play import act, episode, game_of, play_original, run_python
+from tests.envs.textarena_play import act, episode, game_of, play_original, run_python
 
 from openenv_core.errors import ConfigurationError, EnvironmentFailedError, EpisodeNotStartedError
 from textarena_env import TextArenaObservation
@@ -125,7 +125,7 @@ _TRACES = """
 import hashlib, json, sys
 sys.path.insert(0, sys.argv[1])
 from textarena_env_server import TextArenaEnvironment
-from textarena_play import act
+from tests.envs.textarena_play import act
 found = {}
 for env_id, seed, moves in json.load(sys.stdin):
     environment = TextArenaEnvironment(env_id, env_kwargs={})

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
-from textarena_play import act, episode, run_python, secret_of
+from tests.envs.textarena_play import act, episode, run_python, secret_of
 
 from textarena_env_server import TextArenaEnvironment, spec
 from textarena_env_server.library import library
@@ -146,7 +146,7 @@ _SECRETS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from textarena_env_server import TextArenaEnvironment
-from textarena_play import secret_of
+from tests.envs.textarena_play import secret_of
 environment = TextArenaEnvironment("Wordle-v0")
 found = []
 for seed in range(20):

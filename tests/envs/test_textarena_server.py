@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from textarena_play import act, episode, hide, secret_of, wrong_words
+from tests.envs.textarena_play import act, episode, hide, secret_of, wrong_words
 from websockets.sync.client import connect
 from websockets.sync.server import Server, ServerConnection, serve
 

@@ -1,7 +1,7 @@
 """What an operator sets, and what happens to a value that cannot work."""
 
 import pytest
-from textarena_play import act, episode
+from tests.envs.textarena_play import act, episode
 
 from openenv_core.environment import traits_of
 from openenv_core.errors import ConfigurationError

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from textarena_play import act, episode, game_of, hide, secret_of, wrong_words
+from tests.envs.textarena_play import act, episode, game_of, hide, secret_of, wrong_words
 
 from openenv_core.errors import EpisodeNotStartedError, EpisodeOverError
 from textarena_env import TextArenaAction
