@@ -36,6 +36,7 @@ SESSIONS = 8
 """Sessions that are played side by side."""
 
 _WAIT_FOR_A_SECOND_S = 1.0
+_PAGE_LIMIT_S = 30.0
 _ANSWER_ON_ITS_WAY_S = 5.0
 
 
@@ -128,9 +129,8 @@ class Bench:
     def room(self) -> int:
         """How many sessions there is room for, ``SESSIONS`` at most. Version 1 does not tell: there two are tried."""
         with self.client() as client:
-            hello = client._flow.hello
-            if hello is not None:
-                return min(SESSIONS, hello.capacity.max - hello.capacity.active)
+            if client.hello is not None:
+                return min(SESSIONS, client.hello.capacity.max)
             attempt(client.reset)
             with self.client(wait_for_capacity_s=_WAIT_FOR_A_SECOND_S) as second:
                 _, error = attempt(second.reset)
@@ -152,7 +152,7 @@ class Bench:
     @cached_property
     def _http(self) -> httpx.Client:
         # One for all pages: each would read the certificates of all authorities anew.
-        client = httpx.Client(trust_env=not is_loopback(self._address("")), timeout=self.options.timeout_s)
+        client = httpx.Client(trust_env=not is_loopback(self._address("")), timeout=_PAGE_LIMIT_S)
         return self._stack.enter_context(client)
 
     def _address(self, path: str) -> str:

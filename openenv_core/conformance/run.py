@@ -10,7 +10,7 @@ from openenv_core.conformance.checks import CHECKS
 from openenv_core.conformance.registry import Check
 from openenv_core.conformance.report import CheckResult, Finding, Report, Verdict, failed, skipped
 from openenv_core.conformance.subject import Options, subject_of
-from openenv_core.errors import ConfigurationError, OpenEnvError
+from openenv_core.errors import CapacityReachedError, ConfigurationError, OpenEnvError
 
 __all__ = ["CheckRun", "check_names"]
 
@@ -73,6 +73,8 @@ class CheckRun:
                 return skipped(f"cannot tell while {name} does not pass")
         try:
             return check.run(self._bench)
+        except CapacityReachedError as error:
+            return skipped(f"others take up the server: {error.message}")
         except OpenEnvError as error:
             return failed(f"{error.code}: {error.message}", "the call ought to have gone through")
         except Exception as error:  # noqa: BLE001 - what an environment raises in a direct call is its own
