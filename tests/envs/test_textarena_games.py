@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from tests.envs.textarena_play import act, episode, game_of, play_original, run_python
 
 from openenv_core.errors import ConfigurationError, EnvironmentFailedError, EpisodeNotStartedError
+from tests.envs.textarena_play import act, episode, game_of, play_original, run_python
 from textarena_env import TextArenaObservation
 from textarena_env_server import GameStatus, TextArenaEnvironment, runnable_games
 from textarena_env_server.library import library

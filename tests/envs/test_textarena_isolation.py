@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
-from tests.envs.textarena_play import act, episode, run_python, secret_of
 
+from tests.envs.textarena_play import act, episode, run_python, secret_of
 from textarena_env_server import TextArenaEnvironment, spec
 from textarena_env_server.library import library
 from textarena_env_server.randomness import Source

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.envs.textarena_play import act, episode, hide, secret_of, wrong_words
 from websockets.sync.client import connect
 from websockets.sync.server import Server, ServerConnection, serve
 
@@ -20,6 +19,7 @@ from openenv_core.errors import (
     UnknownResetOptionError,
     ValidationFailedError,
 )
+from tests.envs.textarena_play import act, episode, hide, secret_of, wrong_words
 from textarena_env import TextArenaAction, TextArenaEnv, TextArenaMessage, TextArenaObservation, TextArenaState
 from textarena_env_server import TextArenaEnvironment
 from textarena_env_server import demo as demonstration

@@ -1,10 +1,10 @@
 """What an operator sets, and what happens to a value that cannot work."""
 
 import pytest
-from tests.envs.textarena_play import act, episode
 
 from openenv_core.environment import traits_of
 from openenv_core.errors import ConfigurationError
+from tests.envs.textarena_play import act, episode
 from textarena_env_server import TextArenaEnvironment, _environment_class, spec
 from textarena_env_server.players import read_board
 from textarena_env_server.settings import TextArenaSettings

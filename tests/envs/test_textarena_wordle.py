@@ -6,9 +6,9 @@ import random
 from collections import Counter
 
 import pytest
-from tests.envs.textarena_play import act, episode, game_of, hide, secret_of, wrong_words
 
 from openenv_core.errors import EpisodeNotStartedError, EpisodeOverError
+from tests.envs.textarena_play import act, episode, game_of, hide, secret_of, wrong_words
 from textarena_env import TextArenaAction
 from textarena_env_server import TextArenaEnvironment, spec
 from textarena_env_server.players import WordleSolver, marks
