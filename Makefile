@@ -64,7 +64,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 test: check browser $(PEER)/.ready $(TRL)/.ready
-	$(BIN)/pytest
+	@$(BIN)/pytest || { \
+	  echo "what failed is run once more: on a busy machine a limit of time may have been too short;"; \
+	  echo "what fails twice is broken, and what fails once is worth a look."; \
+	  $(BIN)/pytest --last-failed --last-failed-no-failures none; }
 
 bench: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python -m benchmarks.core
