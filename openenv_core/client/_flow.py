@@ -40,6 +40,10 @@ __all__ = ["SessionFlow"]
 
 _request_ids = itertools.count(1)
 
+_ACCIDENTS = (None, 1001, 1011, 1014)
+"""Ends of a connection that are not about what was asked: no word at all, or going away, a failure at the server (an
+unanswered ping, with many), a bad gateway. RFC 6455, section 7.4.1, and the registry that it founds."""
+
 _LAST_WORD_S = 5.0
 """After a connection has been mended, so much time is left at least to hear the answer of the call that was out."""
 
@@ -210,9 +214,9 @@ class SessionFlow:
             try:
                 self._calls, self._opened = yield from self._open_once()
             except ConnectionGoneError as gone:
-                # Nothing has begun that could be lost; but a server that says why it closes means it.
+                # Nothing has begun that could be lost; but most servers that say why they close mean it.
                 yield Drop()
-                if gone.code is not None or self._clock() + wait_s >= deadline:
+                if gone.code not in _ACCIDENTS or self._clock() + wait_s >= deadline:
                     raise ConnectionFailedError(
                         f"the server closed the connection before a session was open ({gone})"
                     ) from gone

@@ -167,7 +167,7 @@ def test_any_order_is_as_the_model_says(world: Any) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=100 if LONG else 5,
+            max_examples=100 if LONG else 6,
             stateful_step_count=25,
             deadline=None,
             phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -1,4 +1,7 @@
-"""The tests of backends and of the session manager, once more, with environments in worker processes."""
+"""The tests of backends and of the session manager, once more, with environments in worker processes.
+
+Those that say most in the least time: every session here costs the start of a Python.
+"""
 
 import pytest
 
@@ -6,18 +9,41 @@ from openenv_core.backends import ProcessBackend
 from openenv_core.settings import ServerSettings
 from tests.support.journal import BlockingWorld
 from tests.support.places import Place
-from tests.unit.backends.test_base import *  # noqa: F403 - pytest collects them here as well
-from tests.unit.sessions.test_manager import *  # noqa: F403
+from tests.unit.backends import test_base as backends
+from tests.unit.sessions import test_manager as manager
 
 pytestmark = pytest.mark.anyio
-
-
-def backend() -> ProcessBackend:
-    """With few workers: each costs the time of a Python that starts."""
-    return ProcessBackend(ServerSettings(sessions_per_worker=8, spare_workers=0))
 
 
 @pytest.fixture
 def place() -> Place:
     """In the place of the backends that run in this process."""
-    return Place("process", backend, BlockingWorld, closes=False)
+    settings = ServerSettings(spare_workers=0)
+    return Place("process", lambda: ProcessBackend(settings), BlockingWorld, closes=False, short_s=4.0)
+
+
+test_calls_reach_the_environment = backends.test_calls_reach_the_environment_and_come_back
+test_one_thread_from_first_to_last = backends.test_an_environment_stays_in_one_thread_from_first_to_last
+test_what_a_method_raises_comes_out = backends.test_what_a_method_raises_comes_out_and_the_environment_lives
+test_what_the_factory_raises_comes_out = backends.test_what_the_factory_raises_comes_out
+test_an_option_may_be_called_like_anything = backends.test_an_option_may_be_called_like_anything
+test_close_is_called_once = backends.test_close_is_called_once
+test_one_that_waits_holds_up_no_other = backends.test_one_environment_that_waits_holds_up_no_other
+test_a_caller_that_gave_up = backends.test_an_environment_whose_caller_gave_up_while_it_was_built_is_closed
+
+test_the_queue = manager.test_the_queue_is_first_come_and_tells_its_places
+test_a_factory_that_fails = manager.test_a_factory_that_fails
+test_a_construction_past_its_deadline = manager.test_a_construction_past_its_deadline
+test_a_caller_that_leaves = manager.test_a_caller_that_leaves_while_its_environment_is_built
+test_a_session_that_is_closed = manager.test_a_session_that_is_closed
+test_a_close_is_carried_through = manager.test_a_close_whose_caller_leaves_is_carried_through
+test_the_running_call_ends_first = manager.test_the_running_call_ends_before_the_environment_is_closed
+test_a_close_does_not_wait_for_ever = manager.test_a_close_does_not_wait_for_ever_for_a_call
+test_an_unused_session_is_reaped = manager.test_an_unused_session_is_reaped_with_its_reason
+test_a_session_at_work_is_not = manager.test_a_session_at_work_is_not_reaped
+test_a_session_waits_for_its_client = manager.test_a_session_whose_client_is_away_waits_for_it_and_no_longer
+test_a_call_past_its_deadline = manager.test_a_call_past_its_deadline_frees_the_slot
+test_questions_go_to_one_environment = manager.test_metadata_and_tasks_are_asked_of_one_environment_kept_for_that
+test_a_drain_lets_calls_finish = manager.test_a_drain_lets_calls_finish_and_ends_everything
+test_a_drain_keeps_its_grace = manager.test_a_drain_does_not_wait_longer_than_its_grace
+test_built_during_a_drain = manager.test_an_environment_that_is_built_during_a_drain_is_closed_and_its_caller_told
