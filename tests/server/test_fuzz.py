@@ -88,7 +88,8 @@ def messages(frames: st.SearchStrategy[Any]) -> st.SearchStrategy[list[str | byt
 
 @pytest.fixture(scope="module", params=[Parrot, Shop], ids=["actions", "tools"])
 def served(request: pytest.FixtureRequest) -> Iterator[Served]:
-    with serving(request.param, limits={"max_sessions": 64, "http_idle_timeout_s": 1.0}) as running:
+    limits = {"max_sessions": 64, "http_idle_timeout_s": 1.0, "resume_grace_s": 0.05}
+    with serving(request.param, limits=limits) as running:
         yield running
 
 
