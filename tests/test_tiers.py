@@ -50,6 +50,12 @@ EXCUSE = re.compile(r"(longer|deeper) than \d+ (lines|levels)", re.IGNORECASE)
 
 TESTED_ELSEWHERE = {
     "openenv_core.adapters": "tests/adapters: what they adapt to is installed there",
+    "openenv_core.backends.link": "tests/process: worker processes are tried as processes",
+    "openenv_core.backends.parcels": "tests/process: worker processes are tried as processes",
+    "openenv_core.backends.pool": "tests/process: worker processes are tried as processes",
+    "openenv_core.backends.process": "tests/process: with the tests of the session layer, and killed at any moment",
+    "openenv_core.backends.worker": "tests/process: worker processes are tried as processes",
+    "openenv_core.backends.worker_process": "tests/process: worker processes are tried as processes",
     "openenv_core.cli": "tests/cli, tests/process: commands are run as commands",
     "openenv_core.conformance": "tests/conformance: the checks are run on environments, good and broken",
     "openenv_core.runtimes": "tests/process: they start processes and containers",
@@ -126,6 +132,14 @@ def test_every_module_has_its_test_file(module: Module) -> None:
     expected = REPOSITORY / "tests" / "unit" / relative.parent / f"test_{relative.stem.lstrip('_')}.py"
     twins = [expected, expected.with_name(f"test_{relative.stem}.py")]
     assert any(path.is_file() for path in twins), f"{module.name} has no {expected.relative_to(REPOSITORY)}"
+
+
+@pytest.mark.parametrize("name", TESTED_ELSEWHERE)
+def test_what_is_tested_elsewhere_is_tested_there(name: str) -> None:
+    folders = TESTED_ELSEWHERE[name].partition(":")[0].split(", ")
+    assert all(list((REPOSITORY / folder).rglob("test_*.py")) for folder in folders)
+    inside = any(module.name == name or module.name.startswith(f"{name}.") for module in CORE)
+    assert inside or name == "openenv_core.server.playground"
 
 
 SOURCES = [

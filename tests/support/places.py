@@ -18,13 +18,16 @@ class Place:
         name: its name.
         make: makes it.
         world: the class of environment that suits it.
-        kills: a call that does not return can be ended there.
+        closes: an environment whose call or construction is given up is closed there, sooner or later; where it is not,
+            its process is ended.
+        short_s: a limit that is long enough there for everything but waiting for a gate.
     """
 
     name: str
     make: Callable[[], Backend]
     world: Any
-    kills: bool
+    closes: bool = True
+    short_s: float = 0.1
 
     def factory(self, journal: Journal, **arguments: Any) -> Factory:
         """A factory of worlds for this backend."""
@@ -32,6 +35,6 @@ class Place:
 
 
 PLACES = [
-    Place("inline", InlineBackend, AwaitingWorld, kills=True),
-    Place("thread", ThreadBackend, BlockingWorld, kills=False),
+    Place("inline", InlineBackend, AwaitingWorld),
+    Place("thread", ThreadBackend, BlockingWorld),
 ]

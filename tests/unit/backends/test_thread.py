@@ -64,6 +64,26 @@ async def test_tasks_of_an_async_environment_live_on_between_calls() -> None:
     await handle.close()
 
 
+class UsesItsOwnTools:
+    """A plain method that runs an ``async`` one of the same object."""
+
+    def reset(self) -> int:
+        return 0
+
+    def step(self, action: int) -> int:
+        return asyncio.run(self.tool(action))
+
+    async def tool(self, number: int) -> int:
+        await asyncio.sleep(0)
+        return number + 1
+
+
+async def test_a_plain_method_may_run_async_code_of_its_own() -> None:
+    handle = await ThreadBackend().open(UsesItsOwnTools)
+    assert [await handle.call("step", number) for number in range(50)] == list(range(1, 51))
+    await handle.close()
+
+
 class Leaves:
     def reset(self) -> None:
         sys.exit(3)

@@ -1,5 +1,6 @@
 """What holds behind every door: one environment that does everything wrong, behind each of them."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -273,6 +274,19 @@ def test_a_close_that_raises_gives_the_slot_back(served: Served, name: str) -> N
         door.reset()
     served.end_sessions()
     assert Awkward.closes == ["closed"]
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_an_unusually_large_observation_is_in_the_log_once(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(AwkwardInline, env_name="chatty", limits={"warn_message_bytes": 5000}) as served:
+        with DOORS[name](served) as door:
+            door.reset()
+            door.step(do("go", size=100))
+            assert "bytes was sent" not in caplog.text
+            door.step(do("go", size=6000))
+        (line,) = [record.getMessage() for record in caplog.records if "bytes was sent" in record.getMessage()]
+        assert line.startswith("chatty: ")
+        assert int(re.findall(r"of (\d+) bytes", line)[0]) > 6000
 
 
 def test_every_door_says_the_same(served: Served) -> None:

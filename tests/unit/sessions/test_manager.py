@@ -142,12 +142,15 @@ async def test_a_factory_that_fails(place: Place, journal: Journal, caplog: pyte
 
 
 async def test_a_construction_past_its_deadline(place: Place, journal: Journal) -> None:
-    async with managing(place, journal, factory={"gate": "built"}, max_sessions=1, construct_deadline_s=0.1) as manager:
+    async with managing(
+        place, journal, factory={"gate": "built"}, max_sessions=1, construct_deadline_s=place.short_s
+    ) as manager:
         with pytest.raises(EnvironmentFactoryError):
             await manager.one()
         assert manager.admission.active == 0
         journal.open_gate("built")
-        await until(lambda: journal.count("closed") + journal.count("failed") == 1)
+        if place.closes:
+            await until(lambda: journal.count("closed") + journal.count("failed") == 1)
         await manager.one()
 
 
@@ -270,8 +273,9 @@ async def test_a_close_does_not_wait_for_ever_for_a_call(
             await asyncio.wait_for(hanging, 5.0)
         assert caught.value.reason == "closed"
         journal.open_gate("never")
-        await until(lambda: journal.count("closed") == 1)
-        assert journal.count("closing") == 1
+        if place.closes:
+            await until(lambda: journal.count("closed") == 1)
+            assert journal.count("closing") == 1
 
 
 async def test_a_close_does_not_wait_for_ever_for_the_environment(
@@ -352,7 +356,7 @@ async def test_a_session_that_cannot_be_resumed_ends_with_its_connection(place: 
 
 async def test_a_call_past_its_deadline_frees_the_slot(place: Place, journal: Journal) -> None:
     holder = Holder()
-    async with managing(place, journal, max_sessions=1, step_deadline_s=0.1) as manager:
+    async with managing(place, journal, max_sessions=1, step_deadline_s=place.short_s) as manager:
         session = await manager.one(holder)
         with pytest.raises(SessionLostError) as caught:
             await reset(session, gate="never")
@@ -362,7 +366,8 @@ async def test_a_call_past_its_deadline_frees_the_slot(place: Place, journal: Jo
         assert holder.reasons == ["step_deadline"]
         assert (await reset(await manager.one())).steps == 0
         journal.open_gate("never")
-        await until(lambda: journal.count("closed") == 1)
+        if place.closes:
+            await until(lambda: journal.count("closed") == 1)
 
 
 # Who may have a session
@@ -473,7 +478,8 @@ async def test_a_drain_does_not_wait_longer_than_its_grace(place: Place, journal
         with pytest.raises(SessionLostError):
             await asyncio.wait_for(hanging, 5.0)
         journal.open_gate("never")
-        await until(lambda: journal.count("closed") == 1)
+        if place.closes:
+            await until(lambda: journal.count("closed") == 1)
 
 
 async def test_an_environment_that_is_built_during_a_drain_is_closed_and_its_caller_told(

@@ -80,7 +80,7 @@ async def test_a_reset_that_fails_leaves_no_episode(place: Place, journal: Journ
             started: Seen = super()._begin(seed)
             return started
 
-    broken = Place(place.name, place.make, Fails, place.kills)
+    broken = Place(place.name, place.make, Fails)
     async with managing(broken, journal) as manager:
         session = await manager.one()
         await reset(session)
@@ -232,7 +232,7 @@ async def test_a_caller_s_own_limit_counts_where_it_is_the_smaller_one(place: Pl
 
 async def test_the_class_s_own_deadline_counts_where_it_is_the_smaller_one(place: Place, journal: Journal) -> None:
     impatient = type("Impatient", (place.world,), {"step_deadline_s": 0.1})
-    async with managing(Place(place.name, place.make, impatient, place.kills), journal) as manager:
+    async with managing(Place(place.name, place.make, impatient), journal) as manager:
         session = await manager.one()
         with pytest.raises(SessionLostError, match=r"reset took longer than 0\.1 s"):
             await reset(session, gate="never")
