@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import weakref
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -57,6 +58,13 @@ def _part(socket: ClientConnection, last_words: list[bytes]) -> None:
     socket.transport.close()
 
 
+@functools.lru_cache(maxsize=256)
+def _twin_of(cls: Any, types: Any) -> Any:
+    """The class of a twin, made once: a trainer makes a client for every rollout."""
+    names = ("action_type", "observation_type", "state_type")
+    return type(f"Async{types.__name__}", (cls,), {name: getattr(types, name) for name in names})
+
+
 class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     """One session with an environment on a server, for ``async`` code. The twin of
     :class:`~openenv_core.client.sync.EnvClient`: the same names, the same arguments, the same errors.
@@ -77,11 +85,9 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     @classmethod
     def of_types(cls, types: type[ClientBase], *args: Any, **kwargs: Any) -> Self:
         """A client with the three types of another client class."""
-        made = type(
-            f"Async{types.__name__}",
-            (cls,),
-            {name: getattr(types, name) for name in ("action_type", "observation_type", "state_type")},
-        )
+        base: Any = cls
+        typed: Any = types
+        made = _twin_of(base, typed)
         client: Self = made(*args, **kwargs)
         return client
 
