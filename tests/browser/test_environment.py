@@ -9,11 +9,12 @@ import pytest
 
 from browsergym_env import BrowserGymAction
 from browsergym_env_server import BrowserGymEnvironment
+from browsergym_env_server.executable import FoundBrowser
 from browsergym_env_server.settings import BrowserGymSettings
 from browsergym_env_server.tasks import MINIWOB_TASKS
 from openenv_core.errors import EpisodeNotStartedError, EpisodeOverError, ValidationFailedError
 
-from .acting import act, script
+from .acting import act, own_browser, script
 from .conftest import Run
 
 
@@ -136,21 +137,30 @@ def test_a_picture_is_what_users_of_the_public_package_expect(run: Run, environm
     run(main())
 
 
-def test_viewport_and_scale_are_the_operators(run: Run) -> None:
+@pytest.mark.parametrize("is_shell", [True, False], ids=["magnified", "drawn anew"])
+def test_viewport_and_scale_are_the_operators(run: Run, is_shell: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FoundBrowser, "is_shell", is_shell)
+
     async def main() -> None:
         settings = replace(BrowserGymSettings(), viewport_width=400, viewport_height=300, screenshot_scale=2.0)
-        environment = await _with(settings)
-        try:
+        async with own_browser(settings) as (_, open_session):
+            environment = open_session()
             seen = await environment.reset(seed=1)
             assert seen.screenshot is not None
             assert seen.screenshot.size == (800, 600)
             box: Any = await script(
-                environment, "const b = document.getElementById('subbtn').getBoundingClientRect(); return [b.x, b.y]"
+                environment,
+                "const box = document.getElementById('subbtn').getBoundingClientRect();"
+                "return [box.x, box.y, innerWidth, innerHeight]",
             )
-            # Coordinates count in pixels of the picture.
-            assert (await act(environment, f"mouse_click({2 * box[0] + 4}, {2 * box[1] + 4})")).reward == 1.0
-        finally:
-            await environment.close()
+            assert box[2:] == [400, 300]
+            # Coordinates count in pixels of the picture; there the button is as in the page.
+            pixels = numpy.array(seen.screenshot)
+            x, y = round(2 * box[0]), round(2 * box[1])
+            assert tuple(pixels[y - 4, x - 4]) == (255, 255, 255) != tuple(pixels[y + 8, x + 8])
+            assert (await act(environment, f"mouse_click({x + 4}, {y + 4})")).reward == 1.0
+            await environment.reset(seed=1)
+            assert (await act(environment, "hover('13')", "click('13')")).reward == 1.0
 
     run(main())
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from browsergym_env_server.executable import FoundBrowser
 from browsergym_env_server.settings import BrowserGymSettings
 from openenv_core.errors import EnvironmentFailedError
 
@@ -26,6 +27,7 @@ _log = logging.getLogger(__name__)
 _START_LIMIT_S = 30.0
 _END_LIMIT_S = 5.0
 _DEATH_LIMIT_S = 1.0
+_PAUSE_S = 0.01
 _PROC = Path("/proc")
 
 # A second --disable-features replaces the first, so this list repeats what Playwright needs of its own.
@@ -67,6 +69,7 @@ class _Process:
     """What is known of the browser's process, for the time when only force helps."""
 
     pid: int
+    driver: int | None
     profile: Path | None
 
 
@@ -77,9 +80,14 @@ class Chromium:
         in_use: sessions that it carries.
         served: sessions that it has carried so far.
         is_sandboxed: whether Chromium's own sandbox is on.
+        magnifies: its windows have the size of the picture and show pages enlarged to it, laid out at their own size. A
+            picture is then what the window shows. Where windows have borders, each picture is drawn for itself, which
+            takes twice as long.
     """
 
-    def __init__(self, driver: "Playwright", browser: "Browser", process: _Process, *, is_sandboxed: bool) -> None:
+    def __init__(
+        self, driver: "Playwright", browser: "Browser", process: _Process, *, is_sandboxed: bool, magnifies: bool
+    ) -> None:
         self._driver = driver
         self._browser = browser
         self._process = process
@@ -87,9 +95,10 @@ class Chromium:
         self.in_use = 0
         self.served = 0
         self.is_sandboxed = is_sandboxed
+        self.magnifies = magnifies
 
     @classmethod
-    async def launch(cls, executable: Path, settings: BrowserGymSettings, gate_port: int) -> "Chromium":
+    async def launch(cls, found: FoundBrowser, settings: BrowserGymSettings, gate_port: int) -> "Chromium":
         """Start a browser whose every request goes to the gate.
 
         Raises:
@@ -99,8 +108,10 @@ class Chromium:
 
         driver = await async_playwright().start()
         try:
-            browser, is_sandboxed = await _start(driver, executable, settings, gate_port)
-            return cls(driver, browser, await _process_of(browser), is_sandboxed=is_sandboxed)
+            browser, is_sandboxed = await _start(driver, found.path, settings, gate_port)
+            magnifies = settings.headless and found.is_shell
+            process = await _process_of(browser)
+            return cls(driver, browser, process, is_sandboxed=is_sandboxed, magnifies=magnifies)
         except BaseException:
             await _within(driver.stop())
             raise
@@ -108,8 +119,10 @@ class Chromium:
     @property
     def is_alive(self) -> bool:
         """Whether it still runs."""
-        # The driver tells of the browser's end, but nobody of the driver's: the browser ends with it.
-        return not self._ended and self._browser.is_connected() and _is_running(self._process.pid)
+        if self._ended or not self._browser.is_connected():
+            return False
+        # The driver tells of the browser's end, but nobody tells of the driver's.
+        return all(_is_running(pid) for pid in (self._process.pid, self._process.driver) if pid is not None)
 
     @property
     def pid(self) -> int:
@@ -128,12 +141,11 @@ class Chromium:
     async def new_context(self, settings: BrowserGymSettings) -> "BrowserContext":
         """An isolated set of pages: cookies, storage and cache are shared with nobody."""
         # The scale is not the browser's own (--force-device-scale-factor), which rounds layouts in another way.
-        return await self._browser.new_context(
-            viewport={"width": settings.viewport_width, "height": settings.viewport_height},
-            device_scale_factor=settings.screenshot_scale,
-            accept_downloads=False,
-            service_workers="block",
-        )
+        size: dict[str, Any] = {"no_viewport": True}
+        if not self.magnifies:
+            viewport = {"width": settings.viewport_width, "height": settings.viewport_height}
+            size = {"viewport": viewport, "device_scale_factor": settings.screenshot_scale}
+        return await self._browser.new_context(accept_downloads=False, service_workers="block", **size)
 
     async def close(self) -> None:
         """End it, by force where it does not end by itself, and remove what it left on the disk. Never raises."""
@@ -143,6 +155,25 @@ class Chromium:
         finally:
             self.kill()
             await _within(self._driver.stop())
+
+    async def end_with_loop(self) -> None:
+        """End it when the event loop ends, which has cut the line to the driver: that one is told by a signal.
+
+        At that signal the driver ends the browser and removes its files. It stays itself: its input has not ended.
+        """
+        driver = self._process.driver
+        self._signal_driver(signal.SIGTERM)
+        await _until(lambda: not _is_running(self.pid))
+        self.kill()
+        self._signal_driver(signal.SIGKILL)
+        if driver is not None:
+            await _until(lambda: not (_PROC / str(driver)).exists())
+        await asyncio.sleep(5 * _PAUSE_S)  # the loop is told by a thread that the driver has been collected
+
+    def _signal_driver(self, number: signal.Signals) -> None:
+        if self._process.driver is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self._process.driver, number)
 
     def kill(self) -> None:
         """End it at once, without an event loop's help, and remove what it left on the disk."""
@@ -154,7 +185,7 @@ class Chromium:
         orphans = _group_of(self._process.pid)
         deadline = time.monotonic() + _DEATH_LIMIT_S
         while time.monotonic() < deadline and any(_is_running(pid) for pid in orphans):
-            time.sleep(0.005)
+            time.sleep(_PAUSE_S)
         _reap(orphans)
         if self._process.profile is not None:
             shutil.rmtree(self._process.profile, ignore_errors=True)
@@ -165,6 +196,7 @@ async def _start(
 ) -> tuple["Browser", bool]:
     from playwright.async_api import Error
 
+    width, height = settings.picture_size
     refusals: list[str] = []
     for sandboxed in _sandbox_choices(settings.sandbox):
         try:
@@ -172,7 +204,7 @@ async def _start(
                 executable_path=executable,
                 headless=settings.headless,
                 chromium_sandbox=sandboxed,
-                args=[*_FLAGS, f"--proxy-server=http://127.0.0.1:{gate_port}"],
+                args=[*_FLAGS, f"--proxy-server=http://127.0.0.1:{gate_port}", f"--window-size={width},{height}"],
                 ignore_default_args=["--hide-scrollbars"],
                 env=_environment(headless=settings.headless),
                 # Where downloads would go; none is accepted, so the folder is never made, and none has to be removed.
@@ -223,7 +255,10 @@ async def _process_of(browser: "Browser") -> _Process:
     told = await session.send("SystemInfo.getProcessInfo")
     await session.detach()
     pid = next(int(entry["id"]) for entry in told["processInfo"] if entry["type"] == "browser")
-    return _Process(pid, _profile_of(pid))
+    driver = None
+    with contextlib.suppress(OSError, IndexError):
+        driver = int(_status_of(pid)[1])
+    return _Process(pid, driver, _profile_of(pid))
 
 
 def _profile_of(pid: int) -> Path | None:
@@ -252,6 +287,12 @@ def _is_running(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return True
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _END_LIMIT_S
+    while not holds() and time.monotonic() < deadline:  # noqa: ASYNC110 - other processes set no event
+        await asyncio.sleep(_PAUSE_S)
 
 
 def _status_of(pid: int) -> list[str]:

@@ -1,6 +1,7 @@
 """Finding a browser on this machine, and getting one."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,11 @@ class FoundBrowser:
 
     path: Path
     source: str
+
+    @property
+    def is_shell(self) -> bool:
+        """It is a headless shell: a window of it is all page, without borders and bars."""
+        return re.search(r"headless.?shell", self.path.name) is not None
 
 
 def find_browser(given: str | None = None) -> FoundBrowser:

@@ -2,12 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from browsergym_env_server.language import ActionError
 from browsergym_env_server.origins import Origin, is_allowed_address
+from browsergym_env_server.pointer import Button, Pointer
 from browsergym_env_server.settings import BrowserGymSettings
 from browsergym_env_server.workspace import Workspace
 
@@ -19,7 +19,7 @@ __all__ = ["Hands"]
 PATIENCE_MS: Final = 500
 """An element that cannot take an action is waited for so long, as in BrowserGym."""
 
-_BUTTONS = ("left", "right", "middle")
+_BUTTONS: tuple[str, ...] = get_args(Button)
 _MODIFIERS = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
 _ID = re.compile(r"[A-Za-z0-9]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -28,8 +28,6 @@ _MESSAGES_KEPT = 100
 _MESSAGE_LENGTH = 2000
 _SCROLL_SHARE = 0.8
 _SCROLL_WORDS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
-
-Button = Literal["left", "right", "middle"]
 
 
 class Hands:
@@ -51,7 +49,7 @@ class Hands:
         self._workspace = workspace
         self._settings = settings
         self._allowed = allowed
-        self._has_pointed = False
+        self._pointer = Pointer(workspace)
         self.messages: list[str] = []
         self.infeasible = False
         self.travelled = False
@@ -90,115 +88,102 @@ class Hands:
         for index, modifier in enumerate(held):
             _check_choice(f"{verb}: modifiers[{index}]", modifier, _MODIFIERS)
         x, y = await self._reach(bid, verb)
-        keyboard, mouse = self._page.keyboard, self._page.mouse
+        keyboard = self._page.keyboard
         for modifier in held:
             await keyboard.down(modifier)
         try:
-            await mouse.click(x, y, button=button, click_count=1)
-            if times == 2:
-                await mouse.click(x, y, button=button, click_count=2)
+            await self._pointer.click(x, y, button, times=times)
         finally:
             for modifier in reversed(held):
                 await keyboard.up(modifier)
 
     async def hover(self, bid: Any) -> None:
-        await self._page.mouse.move(*await self._reach(bid, "Locator.hover"))
+        await self._pointer.move(*await self._reach(bid, "Locator.hover"))
 
     async def drag_and_drop(self, from_bid: Any, to_bid: Any) -> None:
         self.left_traces = True
         await self.hover(from_bid)
-        await self._page.mouse.down()
+        await self._pointer.press()
         await self.hover(to_bid)
-        await self._page.mouse.up()
+        await self._pointer.release()
 
     async def fill(self, bid: Any, value: Any, enable_autocomplete_menu: Any) -> None:
         if not isinstance(value, str):
             raise ActionError("Error", f"Locator.fill: value: expected string, got {_type_name(value)}")
-        element = await self._element(bid)
-        async with self._explained(bid):
-            if not enable_autocomplete_menu:
-                await element.fill(value, timeout=PATIENCE_MS)
-                return
-            # The last character is typed, so that a field that watches the keys opens its menu.
-            await element.fill(value[:-1], timeout=PATIENCE_MS)
-            if value:
-                await element.press_sequentially(value[-1], timeout=PATIENCE_MS)
+        await self._ready("edit", bid, "Locator.fill")
+        element = self._element(bid)
+        if not enable_autocomplete_menu:
+            await element.fill(value)
+            return
+        # The last character is typed, so that a field that watches the keys opens its menu.
+        await element.fill(value[:-1])
+        if value:
+            await element.press_sequentially(value[-1])
 
     async def clear(self, bid: Any) -> None:
-        element = await self._element(bid)
-        async with self._explained(bid):
-            await element.clear(timeout=PATIENCE_MS)
+        await self._ready("edit", bid, "Locator.clear")
+        await self._element(bid).clear()
 
     async def focus(self, bid: Any) -> None:
-        element = await self._element(bid)
-        async with self._explained(bid):
-            await element.focus(timeout=PATIENCE_MS)
+        await self._check_there(bid)
+        await self._element(bid).focus()
 
     async def press(self, bid: Any, keys: Any) -> None:
-        element = await self._element(bid)
+        await self._check_there(bid)
         _check_text("Locator.press: key", keys)
-        async with self._explained(bid):
-            await element.press(keys, timeout=PATIENCE_MS)
+        await self._element(bid).press(keys)
 
     async def select_option(self, bid: Any, options: Any) -> None:
-        element = await self._element(bid)
-        if not isinstance(options, str) and not (
-            isinstance(options, list) and all(isinstance(o, str) for o in options)
-        ):
+        wanted = [options] if isinstance(options, str) else options
+        if not isinstance(wanted, list) or not all(isinstance(option, str) for option in wanted):
+            await self._check_there(bid)
             raise ActionError("Error", f"Locator.select_option: expected a string or a list of them, got {options!r}")
-        async with self._explained(bid):
-            await element.select_option(options, timeout=PATIENCE_MS)
+        await self._ready("choose", bid, "Locator.select_option", wanted)
+        await self._element(bid).select_option(wanted)
 
     # By coordinates: pixels of the picture, from its upper left corner
 
     async def scroll(self, delta_x: Any, delta_y: Any) -> None:
-        right, down = self._css(delta_x), self._css(delta_y)
-        if not self._has_pointed:
-            # The wheel turns what is under the pointer, which starts in the corner.
-            await self._move(0, 0)
-        await self._page.mouse.wheel(right, down)
+        await self._pointer.wheel(self._css(delta_x), self._css(delta_y))
 
     async def scroll_by_word(self, direction: str) -> None:
         if direction not in _SCROLL_WORDS:
             raise ActionError("ValueError", f"scroll knows {', '.join(_SCROLL_WORDS)}, not {direction!r}")
         width, height = self._settings.viewport_width, self._settings.viewport_height
-        if not self._has_pointed:
-            await self._move(width / 2, height / 2)
+        if not self._pointer.is_placed:
+            await self._pointer.move(width / 2, height / 2)
         right, down = _SCROLL_WORDS[direction]
-        await self._page.mouse.wheel(right * _SCROLL_SHARE * width, down * _SCROLL_SHARE * height)
+        await self._pointer.wheel(right * _SCROLL_SHARE * width, down * _SCROLL_SHARE * height)
 
     async def scroll_at(self, x: Any, y: Any, dx: Any, dy: Any) -> None:
         await self.mouse_move(x, y)
         await self.scroll(dx, dy)
 
     async def mouse_move(self, x: Any, y: Any) -> None:
-        await self._move(self._css(x), self._css(y))
+        await self._pointer.move(self._css(x), self._css(y))
 
     async def mouse_down(self, x: Any, y: Any, button: Any) -> None:
         self.left_traces = True
         _check_choice("Mouse.down: button", button, _BUTTONS)
         await self.mouse_move(x, y)
-        await self._page.mouse.down(button=button)
+        await self._pointer.press(button)
 
     async def mouse_up(self, x: Any, y: Any, button: Any) -> None:
         _check_choice("Mouse.up: button", button, _BUTTONS)
         await self.mouse_move(x, y)
-        await self._page.mouse.up(button=button)
+        await self._pointer.release(button)
 
     async def mouse_click(self, x: Any, y: Any, button: Any, *, times: int = 1) -> None:
         _check_choice("Mouse.click: button", button, _BUTTONS)
-        left, top = self._css(x), self._css(y)
-        self._has_pointed = True
-        for count in range(1, times + 1):
-            await self._page.mouse.click(left, top, button=button, click_count=count)
+        await self._pointer.click(self._css(x), self._css(y), button, times=times)
 
     async def mouse_drag_and_drop(self, from_x: Any, from_y: Any, to_x: Any, to_y: Any) -> None:
         self.left_traces = True
         end = self._css(to_x), self._css(to_y)
         await self.mouse_move(from_x, from_y)
-        await self._page.mouse.down()
-        await self._move(*end)
-        await self._page.mouse.up()
+        await self._pointer.press()
+        await self._pointer.move(*end)
+        await self._pointer.release()
 
     # By keyboard
 
@@ -276,39 +261,28 @@ class Hands:
 
     async def _reach(self, bid: Any, verb: str) -> tuple[float, float]:
         """The point of an element that the pointer can reach, in CSS pixels."""
+        found = await self._ready("aim", bid, verb)
+        return found["x"], found["y"]
+
+    async def _ready(self, way: str, bid: Any, verb: str, *wanted: Any) -> dict[str, Any]:
+        """Wait until an element can take an action; ``way`` is one of those in ``scripts/reach.js``."""
         tab = await self._workspace.tab()
-        found = await tab.call("reach", _checked_id(bid), PATIENCE_MS)
+        found: dict[str, Any] = await tab.call("ready", way, _checked_id(bid), PATIENCE_MS, *wanted)
         if "missing" in found:
             raise _not_found(bid)
         if "cause" in found:
             cause = f"Element {bid} {found['cause']}."
             raise ActionError("TimeoutError", f"{verb}: Timeout {PATIENCE_MS}ms exceeded.\n{cause}")
-        self._has_pointed = True
-        return found["x"], found["y"]
+        return found
 
-    async def _element(self, bid: Any) -> "Locator":
-        # The first one: a copy of an element has its id too until the next look.
-        element = self._page.locator(f'[bid="{_checked_id(bid)}"]').first
-        if not await element.count():
+    async def _check_there(self, bid: Any) -> None:
+        tab = await self._workspace.tab()
+        if not await tab.call("isThere", _checked_id(bid)):
             raise _not_found(bid)
-        return element
 
-    @asynccontextmanager
-    async def _explained(self, bid: str) -> AsyncIterator[None]:
-        """Say what stood in the way where an element did not take an action in time."""
-        from playwright.async_api import TimeoutError as PlaywrightTimeoutError
-
-        try:
-            yield
-        except PlaywrightTimeoutError as error:
-            tab = await self._workspace.tab()
-            cause = await tab.call("obstacle", bid)
-            first_line = error.message.partition("\n")[0]
-            raise ActionError("TimeoutError", f"{first_line}\nElement {bid} {cause}.") from None
-
-    async def _move(self, x: float, y: float) -> None:
-        self._has_pointed = True
-        await self._page.mouse.move(x, y)
+    def _element(self, bid: str) -> "Locator":
+        # The first one: a copy of an element has its id too until the next look.
+        return self._page.locator(f'[bid="{bid}"]').first
 
     def _css(self, pixels: Any) -> float:
         try:

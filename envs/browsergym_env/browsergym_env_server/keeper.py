@@ -118,12 +118,12 @@ class Keeper:
                 self._guard = None
 
     async def _launch(self) -> Chromium:
-        executable = find_browser(self._settings.browser)
+        found = find_browser(self._settings.browser)
         if self._guard is None:
             await self._gate.start(self._settings.pages_port)
             self._guard = asyncio.create_task(self._watch_over())
-        chromium = await Chromium.launch(executable.path, self._settings, self._gate.port)
-        _log.info("started %s (%s), process %d", executable.path, executable.source, chromium.pid)
+        chromium = await Chromium.launch(found, self._settings, self._gate.port)
+        _log.info("started %s (%s), process %d", found.path, found.source, chromium.pid)
         chromium.on_end(partial(self._ended, chromium))
         self._all.add(chromium)
         self._current = chromium
@@ -134,9 +134,9 @@ class Keeper:
         try:
             await asyncio.Event().wait()
         finally:
-            for chromium in self._all:
-                chromium.kill()
+            running, self._all = self._all, set()
             self._gate.stop()
+            await asyncio.gather(*(chromium.end_with_loop() for chromium in running))
 
     def _ended(self, chromium: Chromium) -> None:
         if chromium is self._current:

@@ -121,7 +121,13 @@ class BrowserGymSettings:
         900.0, "BROWSERGYM_EPISODE_LIMIT_S", _positive, "seconds until an episode is truncated"
     )
     timeout_ms: float = _setting(
-        10_000.0, "BROWSERGYM_TIMEOUT", _positive, "milliseconds for the actions of a step, and for a page to answer"
+        10_000.0, "BROWSERGYM_TIMEOUT", _positive, "milliseconds for the actions of a step, and for a page to load"
+    )
+    page_timeout_ms: float = _setting(
+        30_000.0,
+        "BROWSERGYM_PAGE_TIMEOUT",
+        _positive,
+        "a page that is silent for so many milliseconds ends its session",
     )
     settle_ms: float = _setting(
         300.0, "BROWSERGYM_SETTLE_MS", _not_negative, "longest wait, after an action, for a page to come to rest"
@@ -148,6 +154,11 @@ class BrowserGymSettings:
     def timeout_s(self) -> float:
         """:attr:`timeout_ms` in seconds."""
         return self.timeout_ms / 1000
+
+    @property
+    def picture_size(self) -> tuple[int, int]:
+        """Width and height of a picture, in its own pixels."""
+        return round(self.viewport_width * self.screenshot_scale), round(self.viewport_height * self.screenshot_scale)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str] | None = None) -> "BrowserGymSettings":

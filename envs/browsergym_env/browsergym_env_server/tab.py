@@ -73,26 +73,38 @@ class Tab:
 
     Attributes:
         page: Playwright's page.
+        pointer_scale: the pointer's pixels per CSS pixel.
     """
 
-    def __init__(self, page: "Page", link: "CDPSession", limit_s: float) -> None:
+    def __init__(self, page: "Page", link: "CDPSession", limit_s: float, *, pointer_scale: float) -> None:
         self.page = page
+        self.pointer_scale = pointer_scale
         self._link = link
         self._limit_s = limit_s
 
     @classmethod
-    async def of(cls, page: "Page", settings: BrowserGymSettings) -> "Tab":
-        """The tab of a page that is open."""
+    async def of(cls, page: "Page", settings: BrowserGymSettings, *, magnified: bool) -> "Tab":
+        """The tab of a page that is open.
+
+        Args:
+            magnified: as ``magnifies`` of :class:`~browsergym_env_server.chromium.Chromium`.
+        """
         link = await page.context.new_cdp_session(page)
-        # Pictures have the scale that the line which takes them has asked for, whatever the page's own is.
         metrics = {
             "width": settings.viewport_width,
             "height": settings.viewport_height,
-            "deviceScaleFactor": settings.screenshot_scale,
+            "deviceScaleFactor": 1 if magnified else settings.screenshot_scale,
             "mobile": False,
         }
-        await link.send("Emulation.setDeviceMetricsOverride", metrics)
-        return cls(page, link, settings.timeout_s)
+        if magnified:
+            # On a line of its own: one that has set sizes draws the page anew for each picture.
+            lens = await page.context.new_cdp_session(page)
+            magnifier = {"scale": settings.screenshot_scale, "dontSetVisibleSize": True}
+            await lens.send("Emulation.setDeviceMetricsOverride", metrics | magnifier)
+        else:
+            await link.send("Emulation.setDeviceMetricsOverride", metrics)
+        scale = settings.screenshot_scale if magnified else 1.0
+        return cls(page, link, settings.page_timeout_ms / 1000, pointer_scale=scale)
 
     async def call(self, function: str, *arguments: Any) -> Any:
         """Call a function of the page's script and give what it returns.

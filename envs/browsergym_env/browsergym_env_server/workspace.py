@@ -113,7 +113,7 @@ class Workspace:
         page = self.front
         assert page is not None
         if page not in self._tabs:
-            self._tabs[page] = await Tab.of(page, self._settings)
+            self._tabs[page] = await Tab.of(page, self._settings, magnified=self.chromium.magnifies)
         return self._tabs[page]
 
     async def new_page(self) -> None:

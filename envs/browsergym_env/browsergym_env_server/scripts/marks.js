@@ -85,6 +85,8 @@
     return null;
   };
 
+  page.isThere = (id) => page.find(id) !== null;
+
   page.focused = () => {
     let element = document.activeElement;
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;

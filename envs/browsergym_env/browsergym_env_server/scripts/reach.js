@@ -1,4 +1,5 @@
-// Whether a pointer reaches an element, and where: an element that is shown, enabled, at rest and not covered.
+// Whether an element can take an action. Patience is measured here, inside the page, so that a machine that is busy with
+// other sessions does not make an element look as if it would not take it.
 (() => {
   const page = window.__openenv;
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -61,7 +62,8 @@
     return `<${element.localName}${id === null ? "" : ` bid="${id}"`}>`;
   };
 
-  const attempt = async (element) => {
+  // For the pointer: shown, enabled, at rest, in view and not covered. Gives the point to aim at.
+  const aim = async (element) => {
     if (!isShown(element)) return { cause: "is hidden" };
     if (isDisabled(element)) return { cause: "is disabled" };
     if (!(await isAtRest(element))) return { cause: "is moving" };
@@ -73,24 +75,36 @@
     return point;
   };
 
-  // Tries for `patience` milliseconds. Gives the point to aim at, or the cause that stood in the way last.
-  page.reach = async (id, patience) => {
+  // For a text: shown, enabled and not read-only.
+  const edit = (element) => {
+    if (!isShown(element)) return { cause: "is hidden" };
+    if (isDisabled(element)) return { cause: "is disabled" };
+    return element.readOnly ? { cause: "is read-only" } : {};
+  };
+
+  // For a choice: shown, enabled, and it offers what is wanted; of several wants of a single choice, any.
+  const choose = (element, wanted) => {
+    if (!isShown(element)) return { cause: "is hidden" };
+    if (isDisabled(element)) return { cause: "is disabled" };
+    if (element.localName !== "select") return {};
+    const isOffered = (text) => [...element.options].some((option) => option.value === text || option.label === text);
+    const missing = wanted.filter((text) => !isOffered(text));
+    const isLacking = element.multiple ? missing.length > 0 : missing.length === wanted.length;
+    return isLacking && wanted.length > 0 ? { cause: `has no option ${JSON.stringify(missing[0])}` } : {};
+  };
+
+  const WAYS = { aim, edit, choose };
+
+  // Tries for `patience` milliseconds, once at least. Gives what the way found, or the cause that stood in it last.
+  page.ready = async (way, id, patience, ...wanted) => {
     const element = page.find(id);
     if (element === null) return { missing: true };
     const end = performance.now() + patience;
-    let found = await attempt(element);
+    let found = await WAYS[way](element, ...wanted);
     while (found.cause && performance.now() < end) {
       await frame();
-      found = await attempt(element);
+      found = await WAYS[way](element, ...wanted);
     }
     return found;
-  };
-
-  page.obstacle = (id) => {
-    const element = page.find(id);
-    if (element === null) return "is gone";
-    if (!isShown(element)) return "is hidden";
-    if (isDisabled(element)) return "is disabled";
-    return element.readOnly ? "is read-only" : "did not take the action";
   };
 })();
