@@ -29,8 +29,8 @@ def demo(
     """
     from rich.console import Console
 
-    from openenv_core.cli.targets import installed, load_spec
     from openenv_core.errors import ConfigurationError
+    from openenv_core.targets import installed, load_spec
 
     console = Console(stderr=as_json)
     chosen = names or list(installed())
@@ -49,9 +49,9 @@ def demo(
 def _play(spec: Any, console: Any) -> _Played:
     import time
 
-    from openenv_core.cli.targets import load_object
     from openenv_core.errors import ConfigurationError
     from openenv_core.runtimes.process import ProcessRuntime
+    from openenv_core.targets import load_object
 
     if spec.demo is None:
         raise ConfigurationError(f"environment {spec.name!r} has no demonstration")

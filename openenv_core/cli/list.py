@@ -32,8 +32,8 @@ def list_environments(
 
 
 def _rows() -> Iterable[dict[str, str]]:
-    from openenv_core.cli.targets import installed, load_spec
     from openenv_core.errors import ConfigurationError
+    from openenv_core.targets import installed, load_spec
 
     for name, entry in installed().items():
         row = {"name": name, "version": entry.dist.version if entry.dist is not None else ""}
@@ -66,8 +66,8 @@ def _print_table(rows: list[dict[str, str]]) -> None:
 
 
 def _details(name: str) -> dict[str, Any]:
-    from openenv_core.cli.targets import installed, load_spec
     from openenv_core.environment import class_of_factory, traits_of
+    from openenv_core.targets import installed, load_spec
 
     spec = load_spec(name)
     entry = installed()[name]
@@ -112,7 +112,7 @@ def _kind(part: Mapping[str, Any]) -> str:
 
 
 def _games(path: str | None) -> list[dict[str, Any]]:
-    from openenv_core.cli.targets import load_object
+    from openenv_core.targets import load_object
 
     games = load_object(path)() if path is not None else ()
     return [{"game": game.env_id, "runs": game.runs, "note": game.note} for game in games]

@@ -85,9 +85,9 @@ def _endings() -> Iterator[None]:
 @contextlib.contextmanager
 def _served(target: str, variant: str | None, console: Any) -> Iterator[tuple[str, str, str]]:
     """The address of the environment's server, with a name and a line for the first screen."""
-    from openenv_core.cli.targets import resolve
     from openenv_core.errors import ConfigurationError
     from openenv_core.runtimes.process import ProcessRuntime
+    from openenv_core.targets import resolve
 
     found = resolve(target)
     if found.url is not None:

@@ -46,10 +46,10 @@ def serve(
     The number of sessions is the environment's own default unless a setting gives it. The variable OPENENV_TOKEN
     makes the server ask every caller for that token; it has no option, since others can read a command line.
     """
-    from openenv_core.cli.targets import resolve
     from openenv_core.errors import ConfigurationError
     from openenv_core.server.app import create_app_from_spec
     from openenv_core.server.runner import run
+    from openenv_core.targets import resolve
 
     found = resolve(target)
     if found.url is not None:
