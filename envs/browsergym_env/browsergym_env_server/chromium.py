@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -104,9 +105,7 @@ class Chromium:
         Raises:
             EnvironmentFailedError: it does not start; the message says why.
         """
-        from playwright.async_api import async_playwright
-
-        driver = await async_playwright().start()
+        driver = await _start_driver()
         try:
             browser, is_sandboxed = await _start(driver, found.path, settings, gate_port)
             magnifies = settings.headless and found.is_shell
@@ -189,6 +188,22 @@ class Chromium:
         _reap(orphans)
         if self._process.profile is not None:
             shutil.rmtree(self._process.profile, ignore_errors=True)
+
+
+async def _start_driver() -> "Playwright":
+    """Playwright's driver.
+
+    It draws a name for its calls from the process-wide generator, whose state is put back here: others count on it. It
+    does so before it waits for anything, so between the two steps of the loop around its own nobody else can draw.
+    """
+    from playwright.async_api import async_playwright
+
+    loop = asyncio.get_running_loop()
+    states: list[Any] = []
+    loop.call_soon(lambda: states.append(random.getstate()))
+    starting = loop.create_task(async_playwright().start())
+    loop.call_soon(lambda: random.setstate(states.pop()))
+    return await starting
 
 
 async def _start(

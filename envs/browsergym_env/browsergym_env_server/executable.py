@@ -64,8 +64,17 @@ def install_browser(given: str | None = None, *, report: Callable[[str], None] =
         report: told what is being done, a line at a time.
 
     Raises:
-        ConfigurationError: no way worked; the message says what was tried and what to do.
+        ConfigurationError: no way worked, or the browser does not start; the message says what to do.
     """
+    found = _found_or_installed(given, report)
+    failure = _run([[str(found.path), "--version"]])
+    if failure is not None:
+        hint = "libraries may be missing: try `playwright install-deps` as root"
+        raise ConfigurationError(f"{found.path} ({found.source}) does not start: {failure}; {hint}")
+    return found
+
+
+def _found_or_installed(given: str | None, report: Callable[[str], None]) -> FoundBrowser:
     try:
         return find_browser(given)
     except ConfigurationError:
