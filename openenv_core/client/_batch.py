@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,8 +60,8 @@ class Carrier(ABC):
         """Wait until at least ``count`` calls that are out have an outcome; returns all that have one."""
 
     @abstractmethod
-    def close(self) -> None:
-        """End all sessions. Never fails."""
+    def close(self, limit_s: float = 5.0) -> None:
+        """End all sessions, and wait so long until the server says that they are ended. Never fails."""
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ class OneSocket(Carrier):
     """All sessions on one socket."""
 
     def __init__(self, client: ClientBase, driver: Driver, calls: Calls, sessions: int) -> None:
-        self._client = client
+        self._client = weakref.proxy(client)  # its finalizer holds this carrier
         self._settings = client._settings
         self._driver = driver
         self._calls = calls
@@ -121,7 +122,7 @@ class OneSocket(Carrier):
                 self._put_open(index, request)
             else:
                 lost = slot.lost or SessionLostError("no session is open; call reset", reason=LossReason.CLOSED)
-                self._outcomes[index] = Outcome(None, lost)
+                self._outcomes[index] = Outcome(None, _copied(lost))
         self._flush()
 
     def collect(self, count: int) -> dict[int, Outcome]:
@@ -132,11 +133,13 @@ class OneSocket(Carrier):
         found, self._outcomes = self._outcomes, {}
         return found
 
-    def close(self) -> None:
+    def close(self, limit_s: float = 5.0) -> None:
         self._out.clear()
         with contextlib.suppress(ConnectionGoneError, OpenEnvError, OSError, TimeoutError):
             opened = [slot.opened for slot in self._slots if slot.opened is not None]
-            self._ask({(request_id := self._next_id()): self._calls.close(request_id, o.session) for o in opened}, 5.0)
+            self._ask(
+                {(request_id := self._next_id()): self._calls.close(request_id, o.session) for o in opened}, limit_s
+            )
         for slot in self._slots:
             slot.opened = None
         self._driver.drop()
@@ -255,7 +258,7 @@ class OneSocket(Carrier):
         slot = self._slots[index]
         if slot.opened is not None:
             self._by_session.pop(slot.opened.session, None)
-        slot.opened, slot.lost = None, error
+        slot.opened, slot.lost = None, _copied(error)
         out = self._out.get(slot.request_id)
         if out is None or out.verb == "open":
             return
@@ -341,8 +344,13 @@ class OneSocket(Carrier):
         late, self._out = self._out, {}
         failed = why or ConnectionFailedError(f"the connection is gone ({gone}) and could not be made again")
         for out in late.values():
-            lost = self._slots[out.index].lost if why is None else None
-            self._outcomes[out.index] = Outcome(None, failed if out.verb in ("open", "reset") else lost or failed)
+            lost = gone.loss() if why is None and out.verb not in ("open", "reset") else failed
+            self._outcomes[out.index] = Outcome(None, lost)
+
+
+def _copied(error: SessionLostError) -> SessionLostError:
+    # What is raised holds, by its traceback, whoever waited for it; what is remembered must not.
+    return SessionLostError(error.message, **error.details)
 
 
 class SideBySide(Carrier):
@@ -367,7 +375,7 @@ class SideBySide(Carrier):
         found, self._outcomes = self._outcomes, {}
         return found
 
-    def close(self) -> None:
+    def close(self, limit_s: float = 5.0) -> None:
         for client in self._clients:
             client.close()
 

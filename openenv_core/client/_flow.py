@@ -377,6 +377,7 @@ class SessionFlow:
         return self.hello.limits.resume_grace_s if self.hello is not None else self._settings.reconnect_timeout_s
 
     def _lose(self, error: SessionLostError) -> None:
-        self.lost = error
+        # A copy: the error itself is raised, and its traceback holds the client. Kept, it would keep the client.
+        self.lost = SessionLostError(error.message, **error.details)
         self._opened = None
         self._out = None

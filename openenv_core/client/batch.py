@@ -1,6 +1,6 @@
 """Many sessions stepped together."""
 
-import threading
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -16,6 +16,15 @@ __all__ = ["BatchClient"]
 ActionT = TypeVar("ActionT")
 ObservationT = TypeVar("ObservationT")
 StateT = TypeVar("StateT")
+
+
+def _farewell(driver: Driver, carrier: Carrier) -> None:
+    """The client is gone without a ``close()``: end its sessions all the same, without waiting for anything."""
+    if driver.lock.acquire(blocking=False):
+        try:
+            carrier.close(limit_s=0.0)
+        finally:
+            driver.lock.release()
 
 
 class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
@@ -54,7 +63,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         self._sessions = sessions
         self._driver = Driver()
         self._carrier: Carrier | None = None
-        self._lock = threading.RLock()
+        self._lock = self._driver.lock  # whoever looks after idle sockets must not read while a call does
         self._pending: set[int] = set()
 
     def __len__(self) -> int:
@@ -66,6 +75,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         with self._lock:
             if self._carrier is None:
                 self._carrier = self._connect()
+                self._parting = weakref.finalize(self, _farewell, self._driver, self._carrier)
         return self
 
     def _connect(self) -> Carrier:
@@ -166,6 +176,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
             carrier, self._carrier = self._carrier, None
             self._pending.clear()
             if carrier is not None:
+                self._parting.detach()
                 carrier.close()
 
     def __enter__(self) -> Self:

@@ -114,6 +114,12 @@ def _forget_awaiting(place: Place) -> None:
     asyncio.run(play())
 
 
+def _forget_batch(place: Place) -> None:
+    several = batch(place.base_url, 3)
+    several.reset()
+    del several
+
+
 def _end_the_loop(place: Place) -> None:
     async def play() -> None:
         await AsyncCount(place.base_url).reset()
@@ -196,6 +202,7 @@ WAYS: dict[str, Callable[[Place], None]] = {
     "exception in a with block": _raise_in_block,
     "garbage collection": _forget,
     "garbage collection of an awaiting client": _forget_awaiting,
+    "garbage collection of a batch client": _forget_batch,
     "end of an event loop": _end_the_loop,
     "cancelled step": _cancel_a_step,
     "cancelled opening": _cancel_the_opening,
