@@ -148,7 +148,8 @@ def _limit_resources(setup: Setup) -> None:
         # Private writable memory; the address space would count what allocators and browsers only reserve.
         resource.setrlimit(resource.RLIMIT_DATA, (setup.memory_bytes, setup.memory_bytes))
     if setup.cpu_s:
-        resource.setrlimit(resource.RLIMIT_CPU, (setup.cpu_s, setup.cpu_s))
+        # At the soft limit comes a signal that tells what it is; at the hard one comes SIGKILL.
+        resource.setrlimit(resource.RLIMIT_CPU, (setup.cpu_s, setup.cpu_s + 1))
 
 
 def _end_with_the_server(parent: int) -> None:

@@ -102,7 +102,7 @@ class Worker(asyncio.SubprocessProtocol):
         code = self._transport.get_returncode() if self._transport is not None else None
         if self._why:
             return EnvironmentCrashedError(self._why)
-        if code == EXIT_OUT_OF_MEMORY or (code == -signal.SIGKILL and self._memory_bytes):
+        if code == EXIT_OUT_OF_MEMORY:
             limit = f", {self._memory_bytes // 2**20} MiB" if self._memory_bytes else ""
             return EnvironmentCrashedError(f"its worker process ran out of memory{limit}")
         if code == -signal.SIGXCPU:

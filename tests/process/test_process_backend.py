@@ -1,17 +1,28 @@
 """Environments in worker processes: what a bad one costs, and whom."""
 
+import functools
 import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from openenv_core.errors import EnvironmentFailedError, SessionLostError
-from tests.process.places import Count, Place, alive, children, serving
-from tests.process.worlds import CountAction, Trouble
+from openenv_core.environment import Environment
+from openenv_core.errors import (
+    ConcurrencyConfigurationError,
+    ConfigurationError,
+    EnvironmentFailedError,
+    SessionLostError,
+)
+from openenv_core.server import create_app
+from openenv_core.settings import ServerSettings
+from tests.process.places import Count, Place, alive, children, replayed, serving
+from tests.process.worlds import CountAction, CountObservation, CountState, LonelyProcessWorld, ThreadWorld, Trouble
+from tests.support.serving import serving as in_this_process
 from tests.support.waiting import eventually
 
 LIMITS = {"OPENENV_SESSIONS_PER_WORKER": 2, "OPENENV_WORKER_MEMORY_MB": 600, "OPENENV_STEP_DEADLINE_S": 3}
@@ -157,6 +168,49 @@ def test_no_worker_outlives_its_server(tmp_path: Path, busy: Trouble) -> None:
             eventually(lambda: _is_at_work(client, place))
         place.server.kill()
         eventually(lambda: not any(alive(pid) for pid in workers))
+
+
+def make_world() -> Environment[Any, Any, Any]:
+    """A factory of which only its worlds can tell what they are."""
+    return LonelyProcessWorld()
+
+
+def test_a_factory_that_cannot_travel_is_refused_in_one_sentence() -> None:
+    settings = ServerSettings(max_sessions=2, execution="process")
+    with pytest.raises(ConfigurationError, match="cannot be sent to worker processes") as refused:
+        create_app(lambda: ThreadWorld(), CountAction, CountObservation, settings=settings)
+    assert "define it in a module that they can import, or install cloudpickle" in refused.value.message
+
+
+def test_worlds_that_must_be_alone_may_be_many_in_processes_only() -> None:
+    create_app(LonelyProcessWorld, CountAction, CountObservation, max_concurrent_envs=8)
+    threads = ServerSettings(execution="thread")
+    with pytest.raises(ConcurrencyConfigurationError, match='execution = "process"'):
+        create_app(LonelyProcessWorld, CountAction, CountObservation, max_concurrent_envs=8, settings=threads)
+
+
+@pytest.mark.parametrize("factory", [make_world, functools.partial(LonelyProcessWorld)])
+def test_factories_of_every_kind_travel(factory: Callable[[], Any]) -> None:
+    models = CountAction, CountObservation, CountState
+    with in_this_process(factory, *models, limits={"execution": "process"}) as served:
+        client, other = Count(served.base_url), Count(served.base_url)
+        client.reset(seed=4)
+        other.reset(seed=4)
+        assert client.step(CountAction(add=3)).observation.value == replayed(4, [3])[1]
+        assert len({os.getpid(), client.state().pid, other.state().pid}) == 3
+        client.close()
+        other.close()
+
+
+def test_processor_time_is_limited(tmp_path: Path) -> None:
+    with serving("process", tmp_path, OPENENV_WORKER_CPU_S=3) as place:
+        client = Count(place.base_url)
+        client.reset()
+        with pytest.raises(SessionLostError, match="processor time") as lost:
+            client.step(CountAction(trouble="spin"))
+        assert lost.value.reason == "env_crashed"
+        client.reset()
+        client.close()
 
 
 def _step_into(client: Count, trouble: Trouble) -> None:
