@@ -1,13 +1,13 @@
 """The backends, each with the kind of environment that suits it: tests of sessions run on all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from openenv_core.backends import Backend, InlineBackend, ThreadBackend
+from openenv_core.backends import Backend, EnvironmentHandle, InlineBackend, ThreadBackend
 from tests.support.journal import AwaitingWorld, BlockingWorld, Factory, Journal
 
-__all__ = ["PLACES", "Place"]
+__all__ = ["PLACES", "OpenOne", "Place"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Place:
         """A factory of worlds for this backend."""
         return Factory(journal, self.world, **arguments)
 
+
+OpenOne = Callable[..., Coroutine[Any, Any, EnvironmentHandle]]
+"""Opens an environment; with arguments of the factory."""
 
 PLACES = [
     Place("inline", InlineBackend, AwaitingWorld),
