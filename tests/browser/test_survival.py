@@ -3,10 +3,14 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from benchmarks.processes import source_path
 from browsergym_env import BrowserGymAction
 from browsergym_env_server import BrowserGymEnvironment
 from browsergym_env_server.keeper import Keeper
@@ -228,3 +232,37 @@ async def _play(session: BrowserGymEnvironment, index: int) -> None:
     """End, leave, open tabs: what sessions do before they are closed."""
     actions = ("click('13')", "new_tab()", "mouse_down(5, 5)", "goto('about:blank')", "noop(0)")
     await session.step(BrowserGymAction(action_str=actions[index]))
+
+
+def test_the_sandbox_is_on_or_the_log_says_why_not(installed_browser: str) -> None:
+    variables = {"PYTHONPATH": source_path(), "PATH": os.environ["PATH"], "BROWSERGYM_BROWSER": installed_browser}
+    command = [sys.executable, "-B", "-c", _SANDBOX_PROGRAM]
+    # As another user where this one is root, for whom there is no sandbox; where the other may read all that it needs.
+    others: list[dict[str, Any]] = [{"user": 65534, "group": 65534, "extra_groups": []}] if os.geteuid() == 0 else []
+    for other in [*others, {}]:
+        try:
+            ended = subprocess.run(
+                command, env=variables, capture_output=True, text=True, timeout=25, check=False, **other
+            )
+        except PermissionError:
+            continue
+        if ended.returncode == 0:
+            break
+    assert ended.stdout.split() in (["True", "True"], ["False", "False"]), ended.stderr
+    assert ("without its own sandbox" in ended.stderr) is (ended.stdout.split()[0] == "False")
+
+
+_SANDBOX_PROGRAM = """
+import asyncio
+from pathlib import Path
+from browsergym_env_server import BrowserGymEnvironment
+
+async def main():
+    environment = BrowserGymEnvironment()
+    await environment.reset(seed=1)
+    (chromium,) = environment._keeper.browsers
+    print(chromium.is_sandboxed, "--no-sandbox" not in Path(f"/proc/{chromium.pid}/cmdline").read_text())
+    await environment.close()
+
+asyncio.run(main())
+"""

@@ -205,7 +205,9 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
         await tab.page.goto(url, wait_until="load")
         await tab.forget_history()
         goal = await tab.call("start", drawn, round((limit_s + _PAGE_LIMIT_MARGIN_S) * 1000))
-        return str(goal), await tab.look(self._parts)
+        look = await tab.look(self._parts)
+        workspace.collect_garbage_soon()
+        return str(goal), look
 
     async def _workspace_for_reset(self, keeper: Keeper) -> Workspace:
         """The context of the last episode where that left no trace in it, otherwise a new one."""

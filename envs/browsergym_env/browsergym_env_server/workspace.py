@@ -23,7 +23,8 @@ _DEATH = "the browser has died, or the process of the page"
 _CLOSE_LIMIT_S = 5.0
 _QUESTION_LIMIT_S = 1.0
 _EPISODES_OF_A_CONTEXT = 50
-"""A page's process grows with every document; a new one starts small."""
+_EPISODES_OF_GARBAGE = 4
+"""Every document leaves a megabyte behind that Chromium is in no hurry to free."""
 
 
 class Workspace:
@@ -94,7 +95,7 @@ class Workspace:
         """
         from playwright.async_api import Error
 
-        if not self.is_alive or self.front is None or len(self.pages) != 1 or self._tasks:
+        if not self.is_alive or self.front is None or len(self.pages) != 1:
             return False
         self._episodes += 1
         if self._episodes > _EPISODES_OF_A_CONTEXT:
@@ -105,6 +106,11 @@ class Workspace:
                 return bool(await tab.call("hasStoredNothing"))
         except (Error, OSError, RuntimeError):
             return False
+
+    def collect_garbage_soon(self) -> None:
+        """To be called once for every episode, when its first observation has been taken: the agent thinks now."""
+        if self._episodes % _EPISODES_OF_GARBAGE == 1 and self.front in self._tabs:
+            self._later(self._tabs[self.front].collect_garbage())
 
     async def tab(self) -> Tab:
         """The tab of the page in front; an empty page is opened where there is none."""
@@ -182,5 +188,5 @@ class Workspace:
 async def _quietly(work: Awaitable[Any]) -> None:
     from playwright.async_api import Error
 
-    with contextlib.suppress(Error, OSError, RuntimeError):
+    with contextlib.suppress(Error, OSError, RuntimeError, EnvironmentCrashedError):
         await work
