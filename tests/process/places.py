@@ -15,8 +15,12 @@ from websockets.sync.client import connect
 
 from benchmarks.processes import ServerProcess, source_path, spawn
 from openenv_core.client import AsyncEnvClient, BatchClient, EnvClient
+from openenv_core.environment import EnvironmentSpec
 from openenv_core.wire.frames import SUBPROTOCOL
+from tests.process import worlds
 from tests.process.worlds import CountAction, CountObservation, CountState
+from tests.support.serving import Served
+from tests.support.serving import serving as serving_in_thread
 from tests.support.waiting import eventually
 
 __all__ = [
@@ -24,14 +28,20 @@ __all__ = [
     "AsyncCount",
     "Count",
     "CountBatch",
+    "Here",
     "Journal",
     "Place",
     "active",
+    "alive",
     "batch",
     "children",
+    "descriptors",
     "health",
+    "here",
     "replayed",
+    "resident_mb",
     "serving",
+    "threads",
 ]
 
 EXECUTIONS = ("inline", "async", "thread", "process", "async_process")
@@ -97,6 +107,11 @@ class Place:
         return self.server.base_url
 
     @property
+    def port(self) -> int:
+        """Its port."""
+        return self.server.port
+
+    @property
     def pid(self) -> int:
         """Its process."""
         return self.server.process.pid
@@ -104,6 +119,50 @@ class Place:
     def wait_until_free(self, limit_s: float = 15.0) -> None:
         """Wait until no slot is in use."""
         eventually(lambda: active(self.base_url) == 0, limit_s=limit_s)
+
+
+@dataclass(frozen=True)
+class Here:
+    """A server of a counting world in a thread of this process: quicker to start, and as real."""
+
+    served: Served
+    journal: Journal
+
+    @property
+    def base_url(self) -> str:
+        """Where it listens."""
+        return self.served.base_url
+
+    @property
+    def port(self) -> int:
+        """Its port."""
+        return self.served.port
+
+    def wait_until_free(self, limit_s: float = 15.0) -> None:
+        """Wait until no slot is in use."""
+        eventually(lambda: self.served.active == 0, limit_s=limit_s)
+
+
+@contextlib.contextmanager
+def here(world: str, folder: Path, *, build_s: float = 0.0, **limits: Any) -> Iterator[Here]:
+    """A server in a thread of this process for the length of a ``with`` block.
+
+    Args:
+        world: one of ``EXECUTIONS``, or ``lonely_process``.
+        folder: where the journal goes.
+        build_s: how long a world takes to be built.
+        limits: fields of the server's settings.
+    """
+    journal = Journal(folder / "journal")
+    variables = {"OPENENV_TEST_JOURNAL": str(journal.path), "OPENENV_TEST_BUILD_S": str(build_s)}
+    spec: EnvironmentSpec = getattr(worlds, f"{world}_spec")
+    os.environ.update(variables)
+    try:
+        with serving_in_thread(spec.factory, CountAction, CountObservation, CountState, limits=limits) as served:
+            yield Here(served, journal)
+    finally:
+        for name in variables:
+            del os.environ[name]
 
 
 def _command(world: str) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openenv_core.errors import EnvironmentFactoryError, SessionLostError
-from tests.process.places import Count, Place, alive, children, serving
+from tests.process.places import Count, Here, alive, here
 from tests.process.worlds import CountAction
 from tests.support.waiting import eventually
 
@@ -28,7 +28,7 @@ def lose_by(client: Count, **limits: float) -> None:
 
 @pytest.mark.parametrize("world", CAN_WAIT)
 def test_the_smallest_deadline_of_a_step_counts(world: str, tmp_path: Path) -> None:
-    with serving(world, tmp_path, MAX_CONCURRENT_ENVS=1, OPENENV_STEP_DEADLINE_S=0.8) as place:
+    with here(world, tmp_path, max_sessions=1, step_deadline_s=0.8) as place:
         with Count(place.base_url) as client:
             lose_by(client, timeout_s=0.3)  # the call's
             lose_by(client)  # the server's
@@ -40,30 +40,30 @@ def test_the_smallest_deadline_of_a_step_counts(world: str, tmp_path: Path) -> N
         eventually(lambda: _all_closed(place, killed))
 
 
-def _all_closed(place: Place, killed: int) -> bool:
+def _all_closed(place: Here, killed: int) -> bool:
     place.journal.check_all_closed(at_most_lost=4)  # none twice, none elsewhere
     return len(place.journal.entries("close")) == 4 - killed
 
 
 @pytest.mark.parametrize("world", CAN_BLOCK)
 def test_a_construction_that_takes_too_long_is_given_up(world: str, tmp_path: Path) -> None:
-    with serving(world, tmp_path, OPENENV_CONSTRUCT_DEADLINE_S=0.5, OPENENV_TEST_BUILD_S=3) as place:
-        workers = children(place.pid)
+    with here(world, tmp_path, build_s=3.0, construct_deadline_s=0.5) as place:
         for _ in range(2):
             with pytest.raises(EnvironmentFactoryError):
                 Count(place.base_url).connect()
         place.wait_until_free()
-        eventually(lambda: not any(alive(pid) for pid in workers))
         if world == "thread":
             # A thread cannot be killed: what it has built in the end is closed, in that thread.
             eventually(lambda: len(place.journal.entries("close")) == 2)
+        else:
+            hung = {entry["pid"] for entry in place.journal.entries("opening")}
+            eventually(lambda: not any(alive(pid) for pid in hung))
         place.journal.check_all_closed()
 
 
 @pytest.mark.parametrize("world", CAN_BLOCK)
 def test_so_many_are_built_at_a_time(world: str, tmp_path: Path) -> None:
-    limits = {"OPENENV_MAX_CONSTRUCTING": 2, "OPENENV_SESSIONS_PER_WORKER": 4}
-    with serving(world, tmp_path, OPENENV_TEST_BUILD_S=0.3, **limits) as place:
+    with here(world, tmp_path, build_s=0.3, max_constructing=2, sessions_per_worker=4) as place:
         clients = [Count(place.base_url) for _ in range(8)]
         connecting = [threading.Thread(target=client.connect) for client in clients]
         for thread in connecting:

@@ -20,7 +20,7 @@ from openenv_core.errors import (
 )
 from openenv_core.server import create_app
 from openenv_core.settings import ServerSettings
-from tests.process.places import Count, Place, alive, children, replayed, serving
+from tests.process.places import Count, Place, alive, children, here, replayed, serving
 from tests.process.worlds import CountAction, CountObservation, CountState, LonelyProcessWorld, ThreadWorld, Trouble
 from tests.support.serving import serving as in_this_process
 from tests.support.waiting import eventually
@@ -147,11 +147,11 @@ def test_sessions_of_one_worker_do_not_wait_for_each_other(place: Place) -> None
 
 
 def test_worlds_that_must_be_alone_have_a_process_each(tmp_path: Path) -> None:
-    with serving("lonely_process", tmp_path, MAX_CONCURRENT_ENVS=3, OPENENV_SESSIONS_PER_WORKER=8) as place:
+    with here("lonely_process", tmp_path, max_sessions=3, sessions_per_worker=8) as place:
         clients = [Count(place.base_url) for _ in range(3)]
         for client in clients:
             client.reset()
-        assert len({client.state().pid for client in clients} | {place.pid}) == 4
+        assert len({client.state().pid for client in clients} | {os.getpid()}) == 4
         for client in clients:
             client.close()
 
@@ -203,7 +203,7 @@ def test_factories_of_every_kind_travel(factory: Callable[[], Any]) -> None:
 
 
 def test_processor_time_is_limited(tmp_path: Path) -> None:
-    with serving("process", tmp_path, OPENENV_WORKER_CPU_S=3) as place:
+    with here("process", tmp_path, worker_cpu_s=3) as place:
         client = Count(place.base_url)
         client.reset()
         with pytest.raises(SessionLostError, match="processor time") as lost:

@@ -9,7 +9,7 @@ from websockets.sync.client import connect
 
 from openenv_core.errors import SessionLostError, UnauthorizedError
 from openenv_core.wire.calls import Opened
-from tests.process.places import Count, batch, serving
+from tests.process.places import Count, batch, here, serving
 from tests.process.players import check_executed_once, disturbed, play_all
 from tests.process.worlds import CountAction
 from tests.support.fault_proxy import Direction, FaultProxy
@@ -20,7 +20,7 @@ from tests.support.waiting import eventually
 def test_under_any_faults_everything_is_as_without(world: str, tmp_path: Path, rounds: int) -> None:
     rng = random.Random(f"faults of {world}")
     limits = {"OPENENV_PING_INTERVAL_S": 0.3, "OPENENV_PING_TIMEOUT_S": 0.7, "OPENENV_RESUME_GRACE_S": 12}
-    with serving(world, tmp_path, MAX_CONCURRENT_ENVS=24, **limits) as place, FaultProxy(place.server.port) as proxy:
+    with serving(world, tmp_path, MAX_CONCURRENT_ENVS=24, **limits) as place, FaultProxy(place.port) as proxy:
         with disturbed(proxy, rng):
             episodes = play_all(proxy.base_url, 24 * rounds, 6, rng)
         assert proxy.accepted > 10, "there were faults"
@@ -32,7 +32,7 @@ def test_under_any_faults_everything_is_as_without(world: str, tmp_path: Path, r
 @pytest.mark.parametrize("direction", Direction)
 @pytest.mark.parametrize("step", ["running", "over"])
 def test_a_step_whose_answer_is_lost_is_not_run_again(direction: Direction, step: str, tmp_path: Path) -> None:
-    with serving("thread", tmp_path) as place, FaultProxy(place.server.port) as proxy, Count(proxy.base_url) as client:
+    with here("thread", tmp_path) as place, FaultProxy(place.port) as proxy, Count(proxy.base_url) as client:
         client.reset(seed=1, tag="one")
         proxy.cut_after(0, direction)
         assert client.step(CountAction(sleep_s=0.5 if step == "running" else 0.0)).observation.count == 1
@@ -44,7 +44,7 @@ def test_a_step_whose_answer_is_lost_is_not_run_again(direction: Direction, step
 def test_a_session_is_resumed_with_its_secret_by_its_caller_only(tmp_path: Path) -> None:
     secret = "a-token-of-this-server"
     with serving("inline", tmp_path, OPENENV_TOKEN=secret, OPENENV_LOG_LEVEL="debug") as place:
-        with FaultProxy(place.server.port) as proxy, Count(proxy.base_url, token=secret) as owner:
+        with FaultProxy(place.port) as proxy, Count(proxy.base_url, token=secret) as owner:
             owner.reset()
             held = owner._flow._opened
             assert held is not None
@@ -62,7 +62,7 @@ def test_a_session_is_resumed_with_its_secret_by_its_caller_only(tmp_path: Path)
 
 
 def test_a_session_without_a_secret_ends_with_its_connection_at_once(tmp_path: Path) -> None:
-    with serving("thread", tmp_path, MAX_CONCURRENT_ENVS=1) as place, FaultProxy(place.server.port) as proxy:
+    with here("thread", tmp_path, max_sessions=1) as place, FaultProxy(place.port) as proxy:
         with connect("ws" + proxy.base_url.removeprefix("http") + "/ws", proxy=None) as v1:
             v1.send(json.dumps({"type": "reset", "data": {}}))
             v1.recv(timeout=10)
@@ -74,7 +74,7 @@ def test_a_session_without_a_secret_ends_with_its_connection_at_once(tmp_path: P
 
 
 def test_what_cannot_be_mended_is_lost_and_a_reset_heals_it(tmp_path: Path) -> None:
-    with serving("thread", tmp_path, OPENENV_RESUME_GRACE_S=0.5) as place, FaultProxy(place.server.port) as proxy:
+    with here("thread", tmp_path, resume_grace_s=0.5) as place, FaultProxy(place.port) as proxy:
         client = Count(proxy.base_url, reconnect_timeout_s=1.0)
         several = batch(proxy.base_url, 2, reconnect_timeout_s=1.0)
         client.reset(seed=1)
@@ -100,7 +100,7 @@ def test_what_cannot_be_mended_is_lost_and_a_reset_heals_it(tmp_path: Path) -> N
 
 
 def test_a_session_that_waited_too_long_for_its_client_says_so(tmp_path: Path) -> None:
-    with serving("thread", tmp_path, OPENENV_RESUME_GRACE_S=0.5) as place, FaultProxy(place.server.port) as proxy:
+    with here("thread", tmp_path, resume_grace_s=0.5) as place, FaultProxy(place.port) as proxy:
         client = Count(proxy.base_url)
         client.reset(seed=1)
         proxy.cut()
@@ -113,7 +113,7 @@ def test_a_session_that_waited_too_long_for_its_client_says_so(tmp_path: Path) -
 
 
 def test_large_actions_pass_a_slow_network(tmp_path: Path) -> None:
-    with serving("thread", tmp_path) as place, FaultProxy(place.server.port) as proxy, Count(proxy.base_url) as client:
+    with here("thread", tmp_path) as place, FaultProxy(place.port) as proxy, Count(proxy.base_url) as client:
         client.reset(tag="large")
         proxy.bytes_per_s = 4e6
         result = client.step(CountAction(fill="x" * 12_000_000))
@@ -123,7 +123,7 @@ def test_large_actions_pass_a_slow_network(tmp_path: Path) -> None:
 
 
 def test_a_session_in_which_nothing_began_is_not_kept(tmp_path: Path) -> None:
-    with serving("thread", tmp_path, MAX_CONCURRENT_ENVS=1) as place, FaultProxy(place.server.port) as proxy:
+    with here("thread", tmp_path, max_sessions=1) as place, FaultProxy(place.port) as proxy:
         client = Count(proxy.base_url).connect()
         eventually(lambda: place.journal.entries("open"))
         proxy.cut()
