@@ -93,7 +93,10 @@ class WorkerPool:
         self._stopping = True
         workers = list(self._workers)
         for worker in workers:
-            worker.retire()
+            if worker.ready.done():
+                worker.retire()
+            else:
+                worker.kill("its worker process was ended")  # it holds nothing yet, and hears nothing while it imports
         await asyncio.gather(*(worker.wait_ended() for worker in workers))
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

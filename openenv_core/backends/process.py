@@ -12,6 +12,7 @@ from openenv_core.backends.parcels import Setup, pack_factory, packer
 from openenv_core.backends.pool import WorkerPool
 from openenv_core.backends.worker_process import Worker
 from openenv_core.environment import EnvironmentTraits, class_of_factory, traits_of
+from openenv_core.errors import ConfigurationError
 from openenv_core.settings import ServerSettings
 
 __all__ = ["ProcessBackend", "ProcessHandle"]
@@ -59,7 +60,10 @@ class ProcessHandle(EnvironmentHandle):
         if self._worker is None or self._gone is not None:
             raise self._gone or EnvironmentCrashedError("the environment has been given up")
         self._answer = self._worker.ask(self._pack(("call", self._number, verb, args, kwargs)))
-        return await self._answer
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
 
     async def close(self) -> None:
         worker = self._worker
@@ -89,13 +93,15 @@ class ProcessBackend(Backend):
             session's factory.
 
     Raises:
-        ConfigurationError: the factory cannot be sent to another process.
+        ConfigurationError: the factory cannot be sent to another process, or this system is Windows.
     """
 
     name = "process"
     isolates = True
 
     def __init__(self, settings: ServerSettings, factory: Callable[[], Any] | None = None) -> None:
+        if sys.platform == "win32":
+            raise ConfigurationError("worker processes need a POSIX system; OPENENV_EXECUTION=thread runs anywhere")
         self._settings = settings
         self._numbers = itertools.count(1)
         self._pool: WorkerPool | None = None

@@ -82,6 +82,8 @@ class Worker(asyncio.SubprocessProtocol):
         self._link = await connect(ours, self._receive)
         self._link.ended.add_done_callback(self._link_ended)
         self._link.send(READY, pickle.dumps(setup))
+        if self.condemned:
+            self._kill_group()  # it was to be ended before it was there
 
     def ask(self, message: bytes) -> "asyncio.Future[Any]":
         """Send a request; its answer, or what it raised there, will be in the future.
@@ -126,6 +128,7 @@ class Worker(asyncio.SubprocessProtocol):
         """The process is of no use: it could not be started, or could not import what it needs."""
         if not self.ready.done():
             self.ready.set_exception(error)
+            self.ready.exception()  # it may be that nobody waits for it
         self.kill(f"its worker process did not get ready: {error}")
 
     def retire(self) -> None:
