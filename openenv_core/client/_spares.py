@@ -12,10 +12,13 @@ from typing import NamedTuple
 from openenv_core.client._socket import BlockingSocket, watch
 from openenv_core.wire.frames import HelloData
 
-__all__ = ["spares"]
+__all__ = ["KEPT_PER_SERVER", "KEPT_S", "spares"]
 
-_KEPT_S = 5.0
-_KEPT_PER_SERVER = 8
+KEPT_S = 5.0
+"""Seconds that an idle connection is kept."""
+
+KEPT_PER_SERVER = 8
+"""Idle connections that are kept to one server, with one set of settings."""
 
 
 class _Spare(NamedTuple):
@@ -36,8 +39,8 @@ class _Spares:
         connection.lock = threading.RLock()
         with self._lock:
             kept = self._by_key.setdefault(key, [])
-            if len(kept) < _KEPT_PER_SERVER:
-                kept.append(_Spare(connection, hello, time.monotonic() + _KEPT_S))
+            if len(kept) < KEPT_PER_SERVER:
+                kept.append(_Spare(connection, hello, time.monotonic() + KEPT_S))
                 watch(self)
                 return
         connection.close()

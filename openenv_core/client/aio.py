@@ -9,14 +9,17 @@ from typing import Any, Generic, Self, TypeVar
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
-from websockets.exceptions import ConnectionClosed, InvalidState, WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.protocol import State
 
+from openenv_core.client import _aio_spares
 from openenv_core.client._base import ClientBase, connection_error, connector_arguments
 from openenv_core.client._effects import Connect, ConnectionGoneError, Drop, Effect, Flow, Receive, Release, Send
 from openenv_core.client._flow import SessionFlow
 from openenv_core.errors import MessageTooLargeError
 from openenv_core.types import StepResult
 from openenv_core.wire.calls import Calls
+from openenv_core.wire.frames import HelloData
 
 __all__ = ["AsyncEnvClient"]
 
@@ -45,17 +48,7 @@ def _farewell(line: _Line, flow: SessionFlow) -> None:
         return
     last_words = [effect.message for effect in flow.close(wait=False) if isinstance(effect, Send)]
     with contextlib.suppress(RuntimeError):  # its loop has ended, and the connection with it
-        line.loop.call_soon_threadsafe(_part, line.socket, last_words)
-
-
-def _part(socket: ClientConnection, last_words: list[bytes]) -> None:
-    # Without awaiting anything: the loop may be about to end.
-    with contextlib.suppress(InvalidState):
-        for message in last_words:
-            socket.protocol.send_text(message)
-        socket.protocol.send_close(1000)
-        socket.transport.write(b"".join(socket.protocol.data_to_send()))
-    socket.transport.close()
+        line.loop.call_soon_threadsafe(_aio_spares.part, line.socket, last_words)
 
 
 @functools.lru_cache(maxsize=256)
@@ -165,7 +158,9 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     async def _perform(self, effect: Effect) -> Any:
         if isinstance(effect, Connect):
             return await self._connect()
-        if isinstance(effect, Drop | Release):
+        if isinstance(effect, Release):
+            return await self._release(effect.hello)
+        if isinstance(effect, Drop):
             return await self._drop()
         if not isinstance(effect, Send | Receive):
             return await asyncio.sleep(effect.seconds)
@@ -184,6 +179,12 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
     async def _connect(self) -> Calls:
         await self._drop()
+        spare = _aio_spares.take(self._connection_key)
+        if spare is not None:
+            self._line.socket, hello = spare
+            calls = self._calls(self._line.socket.subprotocol)
+            calls.hello = hello
+            return calls
         try:
             socket = self._line.socket = await open_websocket(
                 self._url,
@@ -207,6 +208,16 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         if received is not None:
             return ConnectionGoneError(received.code, received.reason)
         return ConnectionGoneError(reason=sent.reason if sent is not None else "")
+
+    async def _release(self, hello: HelloData) -> None:
+        """Leave the socket to the next client with the same arguments, if it is good; else close it."""
+        found = self._line.socket
+        if found is not None and found.state is State.OPEN:
+            self._line.socket = None
+            if await _aio_spares.keep(self._connection_key, found, hello):
+                return
+            self._line.socket = found
+        await self._drop()
 
     async def _drop(self) -> None:
         found, self._line.socket = self._line.socket, None

@@ -70,7 +70,7 @@ def test_a_connection_of_version_2_carries_no_session_from_one_client_to_the_nex
 
 
 def test_what_nobody_comes_for_is_closed(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openenv_core.client._spares._KEPT_S", 0.0)
+    monkeypatch.setattr("openenv_core.client._spares.KEPT_S", 0.0)
     with Client(served.base_url) as client:
         client.reset()
     spares.serve_idle()
