@@ -101,11 +101,15 @@ class Terminal:
 
     def close(self) -> None:
         """End the command if it still runs, and close its terminal."""
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(_LIMIT_S)
-        os.close(self._end)
-        os.close(self._other)
+        try:
+            if self.process.poll() is None:
+                self.process.terminate()
+                self.end()  # somebody must read meanwhile: who leaves a terminal waits until its last words are out
+        finally:
+            self.process.kill()
+            self.process.wait()
+            os.close(self._end)
+            os.close(self._other)
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._end], [], [], 0.05)

@@ -1,6 +1,7 @@
 """Environments in worker processes: what a bad one costs, and whom."""
 
 import functools
+import importlib.util
 import os
 import signal
 import threading
@@ -175,7 +176,9 @@ def make_world() -> Environment[Any, Any, Any]:
     return LonelyProcessWorld()
 
 
-def test_a_factory_that_cannot_travel_is_refused_in_one_sentence() -> None:
+def test_a_factory_that_cannot_travel_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "cloudpickle" else find_spec(name))
     settings = ServerSettings(max_sessions=2, execution="process")
     with pytest.raises(ConfigurationError, match="cannot be sent to worker processes") as refused:
         create_app(lambda: ThreadWorld(), CountAction, CountObservation, settings=settings)
@@ -189,7 +192,10 @@ def test_worlds_that_must_be_alone_may_be_many_in_processes_only() -> None:
         create_app(LonelyProcessWorld, CountAction, CountObservation, max_concurrent_envs=8, settings=threads)
 
 
-@pytest.mark.parametrize("factory", [make_world, functools.partial(LonelyProcessWorld)])
+@pytest.mark.parametrize(
+    "factory",
+    [make_world, functools.partial(LonelyProcessWorld), pytest.param(lambda: LonelyProcessWorld(), id="cloudpickle")],
+)
 def test_factories_of_every_kind_travel(factory: Callable[[], Any]) -> None:
     models = CountAction, CountObservation, CountState
     with in_this_process(factory, *models, limits={"execution": "process"}) as served:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +110,7 @@ class Workspace:
     def collect_garbage_soon(self) -> None:
         """To be called once for every episode, when its first observation has been taken: the agent thinks now."""
         if self._episodes % _EPISODES_OF_GARBAGE == 1 and self.front in self._tabs:
-            self._later(self._tabs[self.front].collect_garbage())
+            self._later(self._tabs[self.front].collect_garbage)
 
     async def tab(self) -> Tab:
         """The tab of the page in front; an empty page is opened where there is none."""
@@ -156,7 +156,7 @@ class Workspace:
 
     def _opened(self, page: "Page") -> None:
         if len(self.pages) >= _MOST_PAGES:
-            self._later(page.close())
+            self._later(page.close)
             return
         self.pages.append(page)
         self.front = page
@@ -177,16 +177,17 @@ class Workspace:
 
     def _answer_dialog(self, dialog: "Dialog") -> None:
         # A dialog stops its page until it is answered. Leaving is allowed; to everything else the answer is no.
-        self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
+        self._later(dialog.accept if dialog.type == "beforeunload" else dialog.dismiss)
 
-    def _later(self, work: Awaitable[Any]) -> None:
+    def _later(self, work: Callable[[], Awaitable[Any]]) -> None:
+        # It is begun in the task: a task that is cancelled before its first turn leaves no coroutine that never ran.
         task = asyncio.ensure_future(_quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _quietly(work: Awaitable[Any]) -> None:
+async def _quietly(work: Callable[[], Awaitable[Any]]) -> None:
     from playwright.async_api import Error
 
     with contextlib.suppress(Error, OSError, RuntimeError, EnvironmentCrashedError):
-        await work
+        await work()
