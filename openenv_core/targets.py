@@ -1,5 +1,6 @@
 """What a command is pointed at: an installed environment, a class, an application, a URL."""
 
+import dataclasses
 import importlib
 import json
 import os
@@ -11,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 from urllib.parse import parse_qsl
 
-from openenv_core.environment import Environment, EnvironmentSpec
+from openenv_core.environment import Environment, EnvironmentSpec, traits_of
 from openenv_core.errors import ConfigurationError
 
 __all__ = ["Target", "installed", "load_object", "load_spec", "resolve"]
@@ -97,10 +98,17 @@ def resolve(target: str) -> Target:
     if isinstance(found, EnvironmentSpec):
         return Target(spec=found)
     if isinstance(found, type) and issubclass(found, Environment):
-        return Target(spec=EnvironmentSpec(name=found.__name__, factory=found, client=""))
+        return Target(spec=_spec_of_class(found))
     if callable(found) and not isinstance(found, type):
         return Target(application=found)
     raise ConfigurationError(f"{target!r} is a {type(found).__name__}: not an environment, a spec or an application")
+
+
+def _spec_of_class(cls: type[Environment[Any, Any, Any]]) -> EnvironmentSpec:
+    spec = EnvironmentSpec(name=cls.__name__, factory=cls, client="")
+    traits = traits_of(cls)
+    may_be_many = traits.concurrency_safe or traits.execution == "process"
+    return spec if may_be_many else dataclasses.replace(spec, max_sessions=1)
 
 
 def _arguments(query: str) -> dict[str, Any]:

@@ -18,6 +18,21 @@ class Room(Environment[Action, Observation, State]):
     class Inner:
         pass
 
+    def reset(self, *, seed=None, episode_id=None):
+        return Observation()
+
+    def step(self, action):
+        return Observation()
+
+class Hall(Room):
+    concurrency_safe = True
+
+class Cells(Room):
+    execution = "process"
+
+class Unfinished(Environment[Action, Observation, State]):
+    pass
+
 spec = EnvironmentSpec(name="room", factory=Room, client="")
 number = 3
 
@@ -48,6 +63,13 @@ def test_a_class_of_the_working_folder_becomes_a_spec_with_its_own_models(module
     assert issubclass(type(spec.factory()), Environment)
 
 
+@pytest.mark.parametrize(("name", "sessions"), [("Room", 1), ("Hall", 64), ("Cells", 64)])
+def test_a_class_that_does_not_say_that_it_may_be_many_is_served_alone(module: str, name: str, sessions: int) -> None:
+    spec = targets.resolve(f"{module}:{name}").spec
+    assert spec is not None
+    assert spec.max_sessions == sessions
+
+
 def test_a_spec_and_an_application_are_taken_as_they_are(module: str) -> None:
     assert targets.resolve(f"{module}:spec").spec is targets.load_object(f"{module}:spec")
     assert targets.resolve(f"{module}:app").application is targets.load_object(f"{module}:app")
@@ -57,6 +79,11 @@ def test_a_spec_and_an_application_are_taken_as_they_are(module: str) -> None:
 def test_anything_else_is_refused_by_name(module: str, name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{module}:{name}"):
         targets.resolve(f"{module}:{name}")
+
+
+def test_a_class_that_is_not_finished_is_refused_by_name(module: str) -> None:
+    with pytest.raises(ConfigurationError, match="Unfinished"):
+        targets.resolve(f"{module}:Unfinished")
 
 
 def test_a_module_that_is_not_there_is_refused_by_name() -> None:
