@@ -30,9 +30,6 @@ class Hall(Room):
 class Cells(Room):
     execution = "process"
 
-class Unfinished(Environment[Action, Observation, State]):
-    pass
-
 spec = EnvironmentSpec(name="room", factory=Room, client="")
 number = 3
 
@@ -79,11 +76,6 @@ def test_a_spec_and_an_application_are_taken_as_they_are(module: str) -> None:
 def test_anything_else_is_refused_by_name(module: str, name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{module}:{name}"):
         targets.resolve(f"{module}:{name}")
-
-
-def test_a_class_that_is_not_finished_is_refused_by_name(module: str) -> None:
-    with pytest.raises(ConfigurationError, match="Unfinished"):
-        targets.resolve(f"{module}:Unfinished")
 
 
 def test_a_module_that_is_not_there_is_refused_by_name() -> None:
