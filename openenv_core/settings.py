@@ -46,6 +46,15 @@ def _nesting(text: str) -> int:
     return value
 
 
+def _switch(text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("", "0", "false", "no", "off"):
+        return False
+    raise ValueError("must be true or false")
+
+
 def _word(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text.lower() not in words:
@@ -74,8 +83,16 @@ def _setting(
     group: str = "Capacity and time",
     *,
     secret: bool = False,
+    option: str = "",
 ) -> Any:
-    metadata = {"variable": variable, "read": read, "meaning": meaning, "group": group, "secret": secret}
+    metadata = {
+        "variable": variable,
+        "read": read,
+        "meaning": meaning,
+        "group": group,
+        "secret": secret,
+        "option": option,
+    }
     return field(default=default, metadata=metadata, repr=not secret)
 
 
@@ -227,6 +244,14 @@ class ServerSettings:
         "production hides the HTTP routes /reset, /step and /state",
         "Operation",
     )
+    web_interface: bool = _setting(
+        False,
+        "ENABLE_WEB_INTERFACE",
+        _switch,
+        "the page at /web, for people: play, watch sessions, replay episodes",
+        "Operation",
+        option="--web",
+    )
     log_format: str = _setting(
         "auto",
         "OPENENV_LOG_FORMAT",
@@ -267,7 +292,7 @@ class ServerSettings:
             SettingRow(
                 name=entry.name,
                 group=entry.metadata["group"],
-                option="" if entry.metadata["secret"] else option_of(entry.name),
+                option="" if entry.metadata["secret"] else entry.metadata["option"] or option_of(entry.name),
                 variable=entry.metadata["variable"],
                 default=_shown(entry.name, entry.default),
                 meaning=entry.metadata["meaning"],
