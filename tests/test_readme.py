@@ -64,7 +64,8 @@ def test_shell_block_runs(code: str, server: ProcessRuntime, tmp_path: Path) -> 
     if "curl " in code and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     free = _free_port()
-    lines = [_prepared(line, server, free) for line in code.splitlines() if line.strip()]
+    base_url = f"http://127.0.0.1:{free}" if "openenv serve" in code else server.base_url
+    lines = [_prepared(line, base_url, free) for line in code.splitlines() if line.strip()]
     shutil.copytree(_ROOT / "examples", tmp_path / "examples")
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
@@ -78,7 +79,7 @@ def test_shell_block_runs(code: str, server: ProcessRuntime, tmp_path: Path) -> 
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
-def _prepared(line: str, server: ProcessRuntime, free: int) -> str:
+def _prepared(line: str, base_url: str, free: int) -> str:
     """A line as it can run in a test: on free ports, and without installing into this environment."""
     if line.startswith("make "):
         return f"make -n -C {_ROOT} {line.split()[1]} >/dev/null"
@@ -88,8 +89,8 @@ def _prepared(line: str, server: ProcessRuntime, free: int) -> str:
         return "true"
     if line.startswith("openenv serve"):
         command = re.sub(r" --port \d+", "", line)
-        return _SERVE.format(line=command, port=free, url=f"http://127.0.0.1:{free}")
-    return line.replace("http://127.0.0.1:8000", server.base_url)
+        return _SERVE.format(line=command, port=free, url=base_url)
+    return line.replace("http://127.0.0.1:8000", base_url)
 
 
 def _free_port() -> int:
