@@ -31,6 +31,7 @@ TIERS = {
     "openenv_core.adapters": 4,
     "openenv_core.training": 4,
     "openenv_core.conformance": 4,
+    "openenv_core.packaging": 4,
     "openenv_core.cli": 5,
 }
 """A module belongs to the tier of the longest name here that it starts with."""
@@ -58,6 +59,7 @@ TESTED_ELSEWHERE = {
     "openenv_core.backends.worker_process": "tests/process: worker processes are tried as processes",
     "openenv_core.cli": "tests/cli, tests/process: commands are run as commands",
     "openenv_core.conformance": "tests/conformance: the checks are run on environments, good and broken",
+    "openenv_core.packaging": "tests/packaging: projects are made, checked, built and pushed there",
     "openenv_core.runtimes": "tests/process: they start processes and containers",
     "openenv_core.server.playground": "tests/browser: a page is tried in a browser",
     "openenv_core.server.runner": "tests/process: it runs a whole process; all server tests here use its transport",

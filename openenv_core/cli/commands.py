@@ -10,6 +10,7 @@ from openenv_core.cli.demo import demo
 from openenv_core.cli.install_browser import install_browser
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.play import play
+from openenv_core.cli.push import push
 from openenv_core.cli.serve import serve
 from openenv_core.cli.sessions import sessions
 
@@ -46,3 +47,4 @@ app.command("check")(check)
 app.command("play")(play)
 app.command("sessions")(sessions)
 app.command("install-browser")(install_browser)
+app.command("push")(push)

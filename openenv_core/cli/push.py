@@ -1,0 +1,223 @@
+"""``openenv push``: an environment as a Hugging Face Space."""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from openenv_core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from openenv_core.packaging.project import Project
+    from openenv_core.packaging.space import SpaceOptions, SpacePlan
+
+__all__ = ["push"]
+
+_REFUSED = 1
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def push(
+    target: Annotated[
+        str, typer.Argument(metavar="NAME|DIR", help="An environment installed from its folder, or the folder itself.")
+    ],
+    repo_id: Annotated[
+        str | None,
+        typer.Option(help="The Space, as OWNER/NAME or NAME; default: your own, called like the environment."),
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new Space private.")] = False,
+    variant: Annotated[str | None, typer.Option(help="A variant, wordle or sudoku say; `openenv list NAME`.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="Set an environment variable of the Space; repeatable.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(metavar="K", help="Set a secret of the Space, from your own environment variable K; repeatable."),
+    ] = None,
+    hardware: Annotated[str | None, typer.Option(help="Hardware of the Space, cpu-basic say.")] = None,
+    core: Annotated[
+        str, typer.Option(help="The framework comes as a wheel in the Space (bundle), from the index, or from git+URL.")
+    ] = "bundle",
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="Leave files out, as in .gitignore; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be pushed, and push nothing.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --dry-run: write the Space's folder here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Push an environment to a Hugging Face Space: page, server and client.
+
+    The Space is complete by itself. `pip install git+https://huggingface.co/spaces/OWNER/NAME` gives its typed client,
+    and its Dockerfile builds the server anywhere. Secrets and large files are refused; what .gitignore or
+    .dockerignore name, caches and virtual environments stay behind.
+
+    Log in first with `hf auth login`, or set HF_TOKEN. Exit code 0: pushed; 1: refused, with the reason.
+    """
+    from openenv_core.packaging.hub import Hub
+    from openenv_core.packaging.project import find_project
+    from openenv_core.packaging.space import SpaceOptions, plan_space
+
+    if output is not None and not dry_run:
+        raise ConfigurationError("--output writes the folder of a --dry-run; a push writes to the Hub")
+    project = find_project(target)
+    variables = {**project.manifest.variables, **_pairs(env or [])}
+    secrets = {name: _secret(name) for name in secret or []}
+    hub = Hub()
+    options = SpaceOptions(
+        hub.repo_id(repo_id, variant or project.name),
+        hub.endpoint,
+        core,
+        variant,
+        _variant(project, variant),
+        tuple(exclude or ()),
+    )
+    plan = plan_space(project, options)
+    _refuse_values(plan, secrets)
+    told = {"repo_id": options.repo_id, "url": options.url, "variables": variables, "secrets": sorted(secrets)}
+    if not as_json:
+        _print_plan(plan, told)
+    if plan.refused:
+        _print_refused(plan)
+        if as_json:
+            print(json.dumps({**_as_json(plan, told), "pushed": False}))
+        raise typer.Exit(_REFUSED)
+    done = _dry_run(plan, output) if dry_run else _push(hub, plan, options, variables, secrets, private, hardware)
+    if as_json:
+        print(json.dumps({**_as_json(plan, told), **done}))
+    else:
+        _print_done(done, options)
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not _VARIABLE.fullmatch(name):
+            raise ConfigurationError(f"--env takes NAME=VALUE, not {text!r}")
+        pairs[name] = value
+    return pairs
+
+
+def _secret(name: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        raise ConfigurationError(
+            f"--secret takes the name of an environment variable of yours, not {name.partition('=')[0]}=…: "
+            "everybody on this machine can read a command line"
+        )
+    if not os.environ.get(name):
+        raise ConfigurationError(f"--secret {name}: the environment variable {name} is not set here")
+    return os.environ[name]
+
+
+def _variant(project: "Project", variant: str | None) -> Mapping[str, str]:
+    if variant is None:
+        return {}
+    from openenv_core.targets import load_spec
+
+    variants = load_spec(project.name).variants or {}
+    if variant not in variants:
+        raise ConfigurationError(f"{project.name} has no variant {variant!r}; it has: {', '.join(variants) or 'none'}")
+    return variants[variant]
+
+
+def _refuse_values(plan: "SpacePlan", secrets: Mapping[str, str]) -> None:
+    """A secret that is set in the Space must not stand in its files as well."""
+    for name, content in plan.files.items():
+        data = content.read_bytes() if isinstance(content, Path) else content.encode()
+        for secret, value in secrets.items():
+            if value.encode() in data:
+                plan.refused[name] = f"it holds the value of the secret {secret}"
+
+
+def _dry_run(plan: "SpacePlan", output: Path | None) -> dict[str, Any]:
+    from openenv_core.packaging.space import write_space
+
+    if output is not None:
+        write_space(plan, output)
+    return {"pushed": False, "output": str(output) if output is not None else None}
+
+
+def _push(
+    hub: Any,
+    plan: "SpacePlan",
+    options: "SpaceOptions",
+    variables: Mapping[str, str],
+    secrets: Mapping[str, str],
+    private: bool,
+    hardware: str | None,
+) -> dict[str, Any]:
+    from openenv_core.packaging.space import write_space
+
+    with tempfile.TemporaryDirectory(prefix="openenv-push-") as made:
+        folder = Path(made) / "space"
+        write_space(plan, folder)
+        pushed = hub.push(
+            folder,
+            options.repo_id,
+            private=private,
+            variables=variables,
+            secrets=secrets,
+            hardware=hardware,
+            report=lambda line: typer.secho(line, dim=True, err=True),
+        )
+    return {"pushed": True, "commit": pushed.commit, "removed": list(pushed.removed)}
+
+
+def _as_json(plan: "SpacePlan", told: Mapping[str, Any]) -> dict[str, Any]:
+    from openenv_core.packaging.space import wheel_path
+
+    files = {name: plan.size_of(name) for name in plan.files}
+    wheel = {wheel_path(): None} if plan.with_wheel else {}
+    return {**told, "files": {**files, **wheel}, "left": plan.left, "refused": plan.refused}
+
+
+def _print_plan(plan: "SpacePlan", told: Mapping[str, Any]) -> None:
+    from rich.console import Console
+    from rich.filesize import decimal
+    from rich.table import Table
+    from rich.text import Text
+
+    from openenv_core.packaging.space import wheel_path
+
+    console = Console(highlight=False)
+    table = Table("file", "bytes", title=f"Space {told['repo_id']}")
+    for name in plan.files:
+        table.add_row(Text(name), decimal(plan.size_of(name)))
+    if plan.with_wheel:
+        table.add_row(Text(wheel_path()), "the framework")
+    console.print(table)
+    if plan.left:
+        names = ", ".join(f"{name} ({reason})" for name, reason in plan.left.items())
+        console.print(Text(f"stays behind: {names}", "dim"))
+    for name, value in told["variables"].items():
+        console.print(Text(f"variable {name}={value}"))
+    for name in told["secrets"]:
+        console.print(Text(f"secret {name}"))
+
+
+def _print_refused(plan: "SpacePlan") -> None:
+    for name, reason in plan.refused.items():
+        typer.secho(f"refused: {name}: {reason}", fg=typer.colors.RED, err=True)
+    typer.secho("Remove it, or name it in .gitignore or --exclude; nothing was pushed.", err=True)
+
+
+def _print_done(done: Mapping[str, Any], options: "SpaceOptions") -> None:
+    from openenv_core.packaging.card import space_host
+
+    if done["pushed"]:
+        print(f"pushed: {options.url}")
+        print(f"when it is built: https://{space_host(options.repo_id)}/web")
+        print(f"its client: pip install git+{options.url}")
+    elif done["output"] is not None:
+        print(f"written to {done['output']}; nothing was pushed")
+        print(f"its client: pip install {done['output']}")
+        print(f"its image: docker build {done['output']}")
+    else:
+        print("nothing was pushed; --output DIR writes the folder")
