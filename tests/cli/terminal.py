@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -78,11 +77,6 @@ class Terminal:
     def press(self, keys: str) -> None:
         """Type without a line's end."""
         os.write(self._end, keys.encode())
-
-    def signalled(self, number: signal.Signals) -> bool:
-        """Send the command a signal; whether it has ended."""
-        self.process.send_signal(number)
-        return self.process.poll() is not None
 
     def end(self) -> int:
         """Wait for the end of the command and return its exit code."""

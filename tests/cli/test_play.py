@@ -213,8 +213,7 @@ def test_a_terminal_that_closes_takes_the_server_with_it(number: signal.Signals)
     with at_terminal("play", KITCHEN) as terminal:
         terminal.expect(FIRST)
         url = server_of(terminal)
-        # Again and again: one that comes just before the command begins to wait for a key is heard at the next.
-        eventually(lambda: terminal.signalled(number))
+        terminal.process.send_signal(number)
         assert terminal.end() == 128 + number
     assert is_gone(url)
 
