@@ -8,7 +8,15 @@ from typing import Any, Final
 
 from browsergym_env_server.gate import PAGES_ORIGIN
 
-__all__ = ["DIFFERENCES", "oracle", "pruned_without_pseudo_elements", "seeding", "with_our_origin", "without_origin"]
+__all__ = [
+    "DIFFERENCES",
+    "oracle",
+    "pruned_without_pseudo_elements",
+    "seeding",
+    "with_our_origin",
+    "without_heights",
+    "without_origin",
+]
 
 _FILE = Path(__file__).resolve().parent.parent / "data" / "browsergym-oracle.json"
 _PSEUDO = re.compile(r"&lt;::(?:before|after|marker)&gt;")
@@ -57,3 +65,8 @@ def pruned_without_pseudo_elements(html: str) -> str:
     """Recorded HTML without ``::before`` and the like, which BrowserGym writes as if they were text."""
     lines = (_PSEUDO.sub("", line) for line in html.splitlines() if _PSEUDO.sub("", line).strip() or not line.strip())
     return "".join(f"{line}\n" for line in lines)
+
+
+def without_heights(html: str) -> str:
+    """HTML without the heights that scripts have measured: those of a text depend on the fonts of the machine."""
+    return re.sub(r"\bheight: [\d.]+px", "height: ?px", html)

@@ -15,14 +15,15 @@ __all__ = ["HELP", "FoundBrowser", "find_browser", "install_browser"]
 
 HELP = (
     "no browser was found. Give the path of one in BROWSERGYM_BROWSER, or run `openenv install-browser`; on Debian and "
-    "Ubuntu that is `apt-get install chromium-headless-shell` (as root), elsewhere `playwright install "
-    "chromium-headless-shell`"
+    "Ubuntu that is `apt-get install chromium-headless-shell fonts-liberation` (as root), elsewhere `playwright "
+    "install chromium-headless-shell`"
 )
 
 # The package's own path before the command: the command is a shell script around it, one process more per browser.
 _DEBIAN = ("/usr/lib/chromium/chromium-headless-shell", "chromium-headless-shell", "headless_shell")
 _OTHERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_APT_PACKAGE = "chromium-headless-shell"
+# Pages are made for Arial and Helvetica; those fonts have its measures, and pages look the same everywhere.
+_APT_PACKAGES = ("chromium-headless-shell", "fonts-liberation")
 _APT_WAIT = "DPkg::Lock::Timeout=300"
 _PLAYWRIGHT_NAMES = ("chrome-headless-shell", "headless_shell", "chrome", "Chromium", "chrome-headless-shell.exe")
 
@@ -123,7 +124,7 @@ def _revision(folder: Path) -> int:
 def _ways() -> Iterator[tuple[str, list[list[str]]]]:
     apt = shutil.which("apt-get")
     if apt is not None and hasattr(os, "geteuid") and os.geteuid() == 0:
-        install = [apt, "-o", _APT_WAIT, "install", "-y", "--no-install-recommends", _APT_PACKAGE]
+        install = [apt, "-o", _APT_WAIT, "install", "-y", "--no-install-recommends", *_APT_PACKAGES]
         yield "apt", [[apt, "-o", _APT_WAIT, "update"], install]
     command = [sys.executable, "-m", "playwright", "install", "chromium-headless-shell"]
     yield "Playwright's download", [command]
