@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 
 from openenv_core.errors import (
     ConfigurationError,
@@ -53,6 +53,10 @@ class Environment(Generic[ActionT, ObservationT, StateT]):
         auto_start: an episode starts by itself at the first step; ``step`` before ``reset`` is allowed.
         episode_policy: ``"strict"`` (default) applies the guards above. ``"lenient"`` leaves the behaviour before the
             first reset and after the end to the environment and drops reset options that it does not know.
+
+    Two static methods may say how people see it, in a page and in a terminal: ``render(observation)`` gives what is
+    shown (:mod:`openenv_core.rendering`: ``Grid``, ``Text``, ``Html``, ``Picture``, or a list of them), and
+    ``actions(observation)`` the actions that can be done now, each as ``Labelled`` or as a pair of label and action.
     """
 
     concurrency_safe: ClassVar[bool] = False
@@ -141,6 +145,17 @@ class ResetOptions:
         definitions: dict[str, Any] = {self._fields[name]: entry for name, entry in {**self._COMMON, **own}.items()}
         self._model: type[BaseModel] = create_model("ResetOptions", __config__=config, **definitions)
         self._has_required = any(info.is_required() for info in self._model.model_fields.values())
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema of the options as one object.
+
+        Raises:
+            ValueError: it cannot be made.
+        """
+        try:
+            return self._model.model_json_schema(by_alias=True)
+        except PydanticUserError as error:
+            raise ValueError(str(error)) from error
 
     @property
     def known(self) -> list[str]:
@@ -305,6 +320,10 @@ class EnvironmentSpec:
             ``env_id``, ``runs`` and ``note``, one line that says why a game does not run, or a caution.
         check: called once before a server starts: raises ``ConfigurationError`` for a variable whose value cannot work,
             so that it ends the start rather than the first session.
+        example_action: a typical action as plain values, for programs and forms to begin with.
+        tools: ``"module:Class"`` of the tools that a trainer gives a model, for example ``"echo_env.tools:EchoTools"``.
+        render, actions: what people are shown and offered, as the static methods of the same names on
+            :class:`Environment` say it; these come first.
     """
 
     name: str
@@ -321,6 +340,10 @@ class EnvironmentSpec:
     variables: Mapping[str, str] | None = None
     games: str | None = None
     check: Callable[[], object] | None = None
+    example_action: Mapping[str, Any] | None = None
+    tools: str | None = None
+    render: Callable[[Any], Any] | None = None
+    actions: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         cls = class_of_factory(self.factory)

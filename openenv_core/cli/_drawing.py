@@ -1,5 +1,6 @@
 """Views as a terminal shows them."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Final
 
@@ -7,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text as RichText
 
-from openenv_core.rendering import Cell, Grid, Part, Text, Tone
+from openenv_core.rendering import Cell, Grid, Html, Part, Picture, Text, Tone, shortened, visible
 
 __all__ = ["draw"]
 
@@ -28,12 +29,31 @@ _STYLES: Final[dict[Tone, str]] = {
 def draw(parts: Iterable[Part], console: Console) -> RenderableType:
     """The parts below each other. Where there are no colours, marks stand in for them."""
     marked = console.color_system is None or console.no_color
-    drawn = [_grid(part, marked) if isinstance(part, Grid) else _text(part) for part in parts]
-    return Group(*(piece for item in drawn for piece in (item, RichText())))
+    pieces: list[RenderableType] = []
+    for part, following in itertools.zip_longest(shown := list(parts), shown[1:]):
+        pieces.append(_grid(part, marked) if isinstance(part, Grid) else _text(part))
+        if not (_is_labelled(part) and _is_labelled(following)):
+            pieces.append(RichText())
+    return Group(*pieces)
 
 
-def _text(part: Text) -> RenderableType:
-    return RichText(part.text, style=_STYLES[part.tone])
+def _is_labelled(part: Part | None) -> bool:
+    return isinstance(part, Text) and part.label != ""
+
+
+def _text(part: Text | Picture | Html) -> RenderableType:
+    if isinstance(part, Picture):
+        width, height = part.image.size
+        return RichText(
+            f"({visible(part.description)}: {width} x {height} pixels, which a terminal cannot show)", "dim"
+        )
+    if isinstance(part, Html):
+        return RichText(shortened(visible(part.text)))
+    text = shortened(part.text)
+    if part.label:
+        gap = "\n" if "\n" in text else " "
+        text = f"{part.label}:{gap}{text}"
+    return RichText(text, style=_STYLES[part.tone])
 
 
 def _grid(grid: Grid, marked: bool) -> RenderableType:

@@ -190,15 +190,10 @@ class Game:
                 if self._command(line.strip(), bare=not is_text):
                     continue
                 try:
-                    action[question.field] = self._worded(question.read(line[1:] if line.startswith("//") else line))
+                    action[question.field] = question.read(line[1:] if line.startswith("//") else line)
                 except ValueError as error:
                     self._complain(f"{str(error)[0].upper()}{str(error)[1:]}. Nothing was played.")
         return action
-
-    def _worded(self, value: Any) -> Any:
-        """TextArena wants moves in square brackets, which nobody likes to type."""
-        is_bare = isinstance(value, str) and value.strip() and "[" not in value
-        return f"[{value.strip()}]" if is_bare and "delta" in self._episode[-1] and "env_id" in self._facts else value
 
     def _ask_whole(self) -> dict[str, Any]:
         while True:

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from openenv_core.rendering.parts import Cell, Grid, Part, Text, Tone
-from openenv_core.rendering.text import shortened, visible
+from openenv_core.rendering.text import visible
 
 __all__ = ["coloured_board", "game_board"]
 
@@ -51,13 +51,13 @@ def game_board(text: str, game: str, legal: Collection[int] = (), seat: int = 0)
     kind = _KINDS.get(game)
     first, last = _block(lines, kind.line) if kind else (0, 0)
     if kind is None or first == last:
-        return [Text(shortened("\n".join(lines)))]
+        return [Text("\n".join(lines))]
     tones = kind.tones if seat == 0 else {sign: _SWAPPED.get(tone, tone) for sign, tone in kind.tones.items()}
     rows = [
         tuple(Cell(sign, tones.get(sign, "plain")) for sign in (line.split() if " " in line.strip() else line.strip()))
         for line in lines[first:last]
     ]
-    around = [shortened("\n".join(part)) for part in (lines[:first], lines[last:])]
+    around = ["\n".join(part).strip("\n") for part in (lines[:first], lines[last:])]
     grid: Part = Grid(tuple(_numbered(rows, legal, kind.choose)))
     before, after = (Text(part) for part in around)
     return [part for part in (before, grid, after) if isinstance(part, Grid) or part.text]
@@ -77,7 +77,7 @@ def _numbered(rows: list[tuple[Cell, ...]], legal: Collection[int], choose: str)
         width = len(rows[0])
         return [
             tuple(
-                Cell(str(number), "empty")
+                Cell(str(number), "empty", choice=number)
                 if cell.tone == "empty" and (number := row * width + column) in legal
                 else cell
                 for column, cell in enumerate(cells)
@@ -85,7 +85,8 @@ def _numbered(rows: list[tuple[Cell, ...]], legal: Collection[int], choose: str)
             for row, cells in enumerate(rows)
         ]
     if choose == "column":
-        return [*rows, tuple(Cell(str(column) if column in legal else "", "empty") for column in range(len(rows[0])))]
+        numbers = range(len(rows[0]))
+        return [*rows, tuple(Cell(str(n), "empty", choice=n) if n in legal else Cell("", "empty") for n in numbers)]
     return rows
 
 
@@ -115,7 +116,7 @@ def coloured_board(text: str) -> list[Part]:
 
 
 def _texts(lines: list[str]) -> list[Part]:
-    shown = shortened(visible("\n".join(lines)))
+    shown = visible("\n".join(lines)).strip("\n")
     return [Text(shown)] if shown.strip() else []
 
 

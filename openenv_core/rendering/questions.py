@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from openenv_core.rendering.text import visible
@@ -49,6 +49,7 @@ class Question:
         choices: what may be given.
         low, high: bounds of a number.
         meaning: what the schema says of the field.
+        template: what a text is put into, at ``{}``; empty for a text that is sent as it is.
     """
 
     field: str
@@ -57,6 +58,7 @@ class Question:
     low: float = -math.inf
     high: float = math.inf
     meaning: str = ""
+    template: str = ""
 
     def read(self, line: str) -> Any:
         """The value that a typed line stands for.
@@ -65,7 +67,7 @@ class Question:
             ValueError: it stands for none; the message tells what can be typed.
         """
         if self.kind == "text":
-            return line
+            return self._worded(line)
         word = line.strip()
         if not word:
             raise ValueError(f"nothing was typed; {self.hint}")
@@ -99,6 +101,10 @@ class Question:
         return {"text": "type any text", "boolean": "type y or n", "json": 'type JSON: 3, "a", [1, 2] or {"b": 4}'}[
             self.kind
         ]
+
+    def _worded(self, line: str) -> str:
+        mark = self.template[:1]
+        return self.template.replace("{}", line.strip()) if mark and line.strip() and mark not in line else line
 
     def _chosen(self, word: str) -> Any:
         wanted = word.casefold()
@@ -151,7 +157,10 @@ def questions_of(
     if len(asked) == 1:
         choices = _offered(asked[0], observation, facts)
         if choices:
-            return (Question(asked[0].field, "choice", choices, meaning=asked[0].meaning),)
+            return (replace(asked[0], kind="choice", choices=choices),)
+        if asked[0].kind == "text" and "delta" in observation and "env_id" in facts:
+            # TextArena wants moves in square brackets, which nobody likes to type.
+            return (replace(asked[0], template="[{}]"),)
     return tuple(asked)
 
 

@@ -14,6 +14,8 @@ _STEERING: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's categories of characters that move the cursor, colour, hide or turn around what follows."""
 
 _EMOJI_JOINER: Final = "\u200d"
+_UNUSUAL: Final = re.compile(r"[^\n\t -~]")
+"""All but printable ASCII: megabytes of that are looked through in one go."""
 
 
 def visible(text: str) -> str:
@@ -21,12 +23,12 @@ def visible(text: str) -> str:
 
     Line breaks and tabs stay.
     """
-    text = text.replace("\r\n", "\n")
-    return text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+    return _UNUSUAL.sub(_shown, text.replace("\r\n", "\n"))
 
 
-def _shown(character: str) -> str:
-    if character in "\n\t" or character == _EMOJI_JOINER or unicodedata.category(character) not in _STEERING:
+def _shown(found: re.Match[str]) -> str:
+    character = found[0]
+    if character == _EMOJI_JOINER or unicodedata.category(character) not in _STEERING:
         return character
     return ascii(character)[1:-1]
 

@@ -1,12 +1,14 @@
 """Which view an observation gets."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from openenv_core.rendering.boards import coloured_board, game_board
-from openenv_core.rendering.parts import Part, Text
+from openenv_core.rendering.parts import Part, Picture, Text
 from openenv_core.rendering.text import shortened, visible
 from openenv_core.rendering.wordle import is_wordle, wordle_view
+from openenv_core.types import Image
 
 __all__ = ["view_of"]
 
@@ -50,7 +52,7 @@ def _textarena(now: Mapping[str, Any]) -> list[Part]:
     messages = now["messages"]
     text = now["delta"] or (messages[-1].get("content", "") if messages else "")
     # The library signs every message with who sent it; there is nobody else here than the game and the player.
-    parts: list[Part] = [Text(shortened(visible(str(text).replace("[GAME] ", ""))))]
+    parts: list[Part] = [Text(visible(str(text).replace("[GAME] ", "")).strip("\n"))]
     info = now.get("info") or {}
     for name in ("invalid_reason", "reason"):
         told = str(info.get(name) or "")
@@ -64,17 +66,30 @@ def _fields(values: Mapping[str, Any]) -> list[Part]:
     shown = {name: value for name, value in values.items() if name not in _FRAME and value is not None}
     if not shown:
         return [Text("(The observation is empty.)", "empty")]
-    if len(shown) == 1 and isinstance(only := next(iter(shown.values())), str):
-        return [Text(shortened(visible(only)))]
-    return [Text(f"{visible(name)}: {_value(value)}") for name, value in shown.items()]
+    if len(shown) == 1 and isinstance(only := next(iter(shown.values())), str) and not _is_picture(only):
+        return [Text(visible(only).strip("\n"))]
+    return [_field(visible(name), value) for name, value in shown.items()]
+
+
+def _is_picture(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("iVBORw0KGgo")  # the first bytes of every PNG file, in base64
+
+
+def _field(name: str, value: Any) -> Part:
+    if _is_picture(value):
+        try:
+            return Picture(Image(base64.b64decode(value, validate=True)), name)
+        except ValueError:
+            return Text("(a picture that cannot be read)", label=name)
+    if isinstance(value, str):
+        return Text(visible(value).strip("\n"), label=name)
+    return Text(_value(value), label=name)
 
 
 def _value(value: Any) -> str:
+    """A value inside another one, or one that is no text."""
     if isinstance(value, str):
-        if value.startswith("iVBORw0KGgo"):  # the first bytes of every PNG file, in base64
-            return "(a picture, which a terminal cannot show)"
-        text = shortened(visible(value))
-        return f"\n{text}" if "\n" in text else text
+        return "(a picture)" if _is_picture(value) else shortened(visible(value))
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):

@@ -79,6 +79,7 @@ def create_app(
     mode: Literal["simulation", "production"] | None = None,
     reset_observation_cls: Any = None,
     settings: ServerSettings | None = None,
+    spec: EnvironmentSpec | None = None,
 ) -> FastAPI:
     """An application that hosts environments behind sessions.
 
@@ -94,6 +95,7 @@ def create_app(
             else ``"simulation"``.
         reset_observation_cls: what ``reset`` returns, where that differs; for the schema.
         settings: all limits; default: the environment variables.
+        spec: what more is known of the environment, for people: the page and the terminal show it.
 
     Raises:
         TypeError: ``env`` is an instance.
@@ -111,7 +113,12 @@ def create_app(
     action = action_cls if tools is None else with_tool_actions(action_cls)
     types = ModelTypes(action, observation_cls, state_cls, reset_observation_cls)
     name = env_name or str(getattr(env, "__name__", "environment"))
-    return _assemble(Gateway(name, env, types, manager, settings), mode or settings.mode, tools)
+    gateway = Gateway(name, env, types, manager, settings)
+    app, sockets = _assemble(gateway, mode or settings.mode, tools)
+    if settings.web_interface:
+        _add_page(app, sockets, gateway, env, spec)
+    _guard(app, gateway, sockets)
+    return app
 
 
 def create_app_from_spec(spec: EnvironmentSpec, settings: ServerSettings | None = None) -> FastAPI:
@@ -124,9 +131,8 @@ def create_app_from_spec(spec: EnvironmentSpec, settings: ServerSettings | None 
         spec.check()
     if settings is None:
         settings = ServerSettings.from_environ(default_max_sessions=spec.max_sessions)
-    return create_app(
-        spec.factory, spec.action_type, spec.observation_type, spec.name, state_cls=spec.state_type, settings=settings
-    )
+    models = spec.action_type, spec.observation_type
+    return create_app(spec.factory, *models, spec.name, state_cls=spec.state_type, settings=settings, spec=spec)
 
 
 def _with_limits(
@@ -190,7 +196,8 @@ def _refuse_unsafe(cls: Any, settings: ServerSettings) -> None:
         )
 
 
-def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> FastAPI:
+def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> tuple[FastAPI, dict[str, ASGIApp]]:
+    """The application without its doors, and what WebSockets are answered by, by path."""
     methods = McpMethods(gateway, tools, ToolSessions(gateway))
     standard = StandardMcp(gateway, methods)
     gateway.closers.append(standard.close)
@@ -217,8 +224,22 @@ def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> 
     for door in doors:
         app.include_router(door.router, responses=ERRORS)
     app.router.routes.append(Route("/mcp", McpHttpDoor(methods, standard)))
-    _guard(app, gateway, sockets)
-    return app
+    return app, sockets
+
+
+def _add_page(
+    app: FastAPI,
+    sockets: dict[str, ASGIApp],
+    gateway: Gateway,
+    factory: Callable[[], Any],
+    spec: EnvironmentSpec | None,
+) -> None:
+    """Add what people see; a server without it loads nothing of it."""
+    from openenv_core.server.playground import PageDoor
+
+    page = PageDoor(gateway, factory, spec, app.state.doorkeeper)
+    app.router.routes.extend(page.routes)
+    sockets["/web/ws"] = page.socket
 
 
 def _guard(app: FastAPI, gateway: Gateway, sockets: Mapping[str, ASGIApp]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -61,7 +61,13 @@ CallFrame = ResetFrame | StepFrame[Any] | StateRequestFrame
 
 
 class ConnectionV2:
-    """One client's socket and the sessions that it carries."""
+    """One client's socket and the sessions that it carries.
+
+    Class attributes:
+        door: what listings call this way in.
+    """
+
+    door: ClassVar[str] = "ws.v2"
 
     def __init__(
         self,
@@ -79,6 +85,7 @@ class ConnectionV2:
         self._outbox: list[bytes] = []
         self._wake = asyncio.Event()
         self._open = True
+        self._close_code: int | None = None
 
     async def serve(self) -> None:
         """Greet, answer frames until the socket ends, and let go of the sessions."""
@@ -93,8 +100,11 @@ class ConnectionV2:
                 if session is None:
                     task.cancel()  # a session that is still being opened has nobody left to go to
             for session in self._sessions.values():
-                # Nobody comes back for a session in which nothing has begun: its client may not even know its name.
-                self._gateway.manager.detach(session, self, for_good=session.replies.last_id == 0)
+                self._let_go(session)
+
+    def _let_go(self, session: Session) -> None:
+        # Nobody comes back for a session in which nothing has begun: its client may not even know its name.
+        self._gateway.manager.detach(session, self, for_good=session.replies.last_id == 0)
 
     async def _first_message(self) -> Message:
         message = await within(self._gateway.settings.first_message_timeout_s, self._receive)
@@ -109,6 +119,7 @@ class ConnectionV2:
             message = await receive()
             receive = self._receive
             if message["type"] == "websocket.disconnect":
+                self._close_code = message.get("code")
                 return
             text = message.get("text")
             if text is None:
@@ -177,7 +188,7 @@ class ConnectionV2:
         if frame.type == "reset":
             write = functools.partial(self._observation, frame.id, session.id)
             return call(session, "reset", frame.data, write, frame.timeout_s)
-        return call(session, "state", None, functools.partial(encode_state, frame.id, session.id), frame.timeout_s)
+        return call(session, "state", None, functools.partial(self._state, frame.id, session.id), frame.timeout_s)
 
     def _observation(self, request_id: int, session_id: str, outcome: Outcome) -> bytes:
         observation, truncated = outcome
@@ -185,6 +196,9 @@ class ConnectionV2:
         reply = encode_observation(request_id, session_id, observation, truncated=unsaid)
         self._gateway.warn_if_large(reply, "observation")
         return reply
+
+    def _state(self, request_id: int, session_id: str, state: Any) -> bytes:
+        return encode_state(request_id, session_id, state)
 
     async def _finish_call(self, session: Session, request_id: int, reply: Awaitable[bytes]) -> bytes:
         try:
@@ -202,10 +216,11 @@ class ConnectionV2:
             session = await self._gateway.manager.open(
                 caller=self._caller.address,
                 credential=self._caller.credential,
-                door="ws.v2",
+                door=self.door,
                 holder=self,
                 wait_s=frame.data.wait_s,
                 resumable=True,
+                idle_timeout_s=self._idle_timeout_s(),
                 on_queued=functools.partial(self._tell_position, frame.id),
             )
         except asyncio.CancelledError:
@@ -216,6 +231,9 @@ class ConnectionV2:
             self._gateway.manager.close_soon(session, LossReason.DISCONNECTED)
         self._sessions[session.id] = session
         return encode_frame(OpenedFrame(id=frame.id, session=session.id, data=OpenedData(token=session.token)))
+
+    def _idle_timeout_s(self) -> float:
+        return self._gateway.settings.idle_timeout_s
 
     def _resume(self, frame: OpenFrame) -> bytes:
         name, token = frame.data.session or "", frame.data.token or ""

@@ -56,6 +56,10 @@ class Lease:
         """From now on an attached session that nobody uses ends after so many seconds."""
         self._idle_timeout_s = seconds
 
+    def allow_away(self, seconds: float) -> None:
+        """From now on a detached session ends after so many seconds."""
+        self._resume_grace_s = seconds
+
     def attach(self, now: float) -> None:
         """The client is (back) on a connection."""
         if self.state is not LeaseState.CLOSED:

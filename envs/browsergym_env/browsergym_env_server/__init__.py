@@ -5,6 +5,7 @@ from random import Random
 
 from browsergym_env.models import BrowserGymAction, BrowserGymObservation
 from browsergym_env_server.environment import BrowserGymEnvironment
+from browsergym_env_server.showing import actions, render
 from openenv_core.environment import EnvironmentSpec
 
 __all__ = ["BrowserGymEnvironment", "spec"]
@@ -30,5 +31,8 @@ spec = EnvironmentSpec(
     max_sessions=8,
     demo="browsergym_env_server.demo:play",
     sample_action=_sample_action,
+    example_action={"action_str": "click('13')"},
+    render=render,
+    actions=actions,
     variants={task: {"BROWSERGYM_TASK_NAME": task} for task in _VARIANTS},
 )

@@ -20,4 +20,6 @@ spec = EnvironmentSpec(
     description="Says back what it is told; the reward is 0.1 per character.",
     demo="echo_env_server.demo:play",
     sample_action=_sample_action,
+    example_action={"message": "hello"},
+    tools="echo_env.tools:EchoTools",
 )

@@ -42,6 +42,8 @@ spec = EnvironmentSpec(
     description="Text games for one player from TextArena: Wordle, Sudoku and others.",
     demo="textarena_env_server.demo:play",
     sample_action=_sample_action,
+    example_action={"message": "[crane]"},
+    tools="textarena_env.tools:WordleTools",
     variants={
         "wordle": {"TEXTARENA_ENV_ID": "Wordle-v0"},
         "sudoku": {"TEXTARENA_ENV_ID": "Sudoku-v0"},

@@ -1,12 +1,14 @@
 """Which view an observation gets."""
 
+import base64
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openenv_core.rendering import Grid, Part, Text, view_of, visible
+from openenv_core.rendering import Grid, Part, Picture, Text, view_of, visible
+from openenv_core.types import Image
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -16,7 +18,9 @@ JSON = st.recursive(
 
 
 def text_of(parts: list[Part]) -> str:
-    return "\n".join(part.text for part in parts if isinstance(part, Text))
+    return "\n".join(
+        f"{part.label}: {part.text}" if part.label else part.text for part in parts if isinstance(part, Text)
+    )
 
 
 def test_the_fields_of_an_environment_of_which_nothing_is_known() -> None:
@@ -28,10 +32,17 @@ def test_a_single_text_stands_alone() -> None:
     assert view_of([{"hint": "higher\nlower", "metadata": {}}], {}) == [Text("higher\nlower")]
 
 
-def test_long_lists_are_cut_and_pictures_named() -> None:
+def test_long_lists_are_cut_and_broken_pictures_named() -> None:
     shown = text_of(view_of([{"numbers": list(range(100)), "frame": "iVBORw0KGgoAAAANS"}], {}))
     assert "23, … (76 more)]" in shown
     assert "iVBOR" not in shown
+
+
+def test_a_field_with_a_picture_is_a_picture() -> None:
+    image = Image.from_array([[[1, 2, 3]]])
+    png = base64.b64encode(image.png).decode()
+    shown = view_of([{"frame": png, "all": [png]}], {})
+    assert shown == [Picture(image, "frame"), Text("[(a picture)]", label="all")]
 
 
 def test_an_empty_observation_says_so() -> None:
@@ -58,7 +69,7 @@ def test_gymnasiums_text_is_a_board_only_where_it_was_asked_for_as_text() -> Non
     seen = {"observation": 4, "text": "SF\n\x1b[41mH\x1b[0mG", "frame": None}
     board, rest = view_of([seen], {"gymnasium_id": "FrozenLake-v1", "render_mode": "ansi"})
     assert isinstance(board, Grid)
-    assert rest == Text("observation: 4")
+    assert rest == Text("4", label="observation")
     assert "\\x1b[41m" in text_of(view_of([seen], {}))
 
 
@@ -67,5 +78,6 @@ def test_gymnasiums_text_is_a_board_only_where_it_was_asked_for_as_text() -> Non
 def test_no_text_of_an_environment_steers_the_terminal(name: str, values: dict[str, Any], text: str) -> None:
     shown = {"messages": [], "legal_actions": [], **{key: values[key] for key in values if key == "a\x1b"}, name: text}
     for part in view_of([shown], {}):
-        faces = [part.text] if isinstance(part, Text) else [cell.text for row in part.rows for cell in row]
+        assert isinstance(part, Text | Grid)
+        faces = [part.text, part.label] if isinstance(part, Text) else [cell.text for row in part.rows for cell in row]
         assert [face for face in faces if visible(face) != face] == []

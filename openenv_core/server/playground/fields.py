@@ -1,0 +1,117 @@
+"""JSON schemas as tables that people read."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = ["Field", "fields_of", "summary_of_schema", "with_meanings"]
+
+_DEPTH: Final = 4
+_NAMES: Final = {"string": "text", "boolean": "true or false", "null": "nothing", "object": "object", "array": "list"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: its name, what kind of value it has, its default as text (empty for none), what it means."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+    required: bool
+
+
+def fields_of(schema: Mapping[str, Any], meanings: Mapping[str, str] | None = None) -> list[Field]:
+    """The fields of an object's schema; of a union's, the fields of each of its members, one after the other.
+
+    Args:
+        meanings: what is said of fields elsewhere, where the schema says nothing.
+    """
+    fields: list[Field] = []
+    for member in _members(schema, schema):
+        told = {**_attributes(str(member.get("description", ""))), **(meanings or {})}
+        required = member.get("required", ())
+        fields += [
+            Field(
+                name=name,
+                kind=_kind(part, schema, _DEPTH),
+                default=_default(part),
+                meaning=str(part.get("description") or told.get(name, "")),
+                required=name in required,
+            )
+            for name, part in member.get("properties", {}).items()
+        ]
+    return fields
+
+
+def summary_of_schema(schema: Mapping[str, Any]) -> str:
+    """The first paragraph of a schema's description, in one line."""
+    return " ".join(str(schema.get("description", "")).partition("\n\n")[0].replace("``", "").split())
+
+
+def with_meanings(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
+    """The schema, in which each field without a description has the one that a docstring gives its argument."""
+    told = _attributes(docstring, "Args:")
+    properties = {
+        name: part if "description" in part or name not in told else {**part, "description": told[name]}
+        for name, part in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _attributes(text: str, heading: str = "Attributes:") -> dict[str, str]:
+    """What a docstring's section says of each name; several names may share a line."""
+    section = text.partition(heading)[2].partition("\n\n")[0]
+    found = re.findall(r"^ +([\w, ]+): (.+(?:\n {6,}.+)*)", section, re.MULTILINE)
+    return {
+        name.strip(): " ".join(meaning.replace("``", "").split())
+        for names, meaning in found
+        for name in names.split(",")
+    }
+
+
+def _members(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    schema = _followed(schema, root)
+    options = schema.get("oneOf") or schema.get("anyOf")
+    return [_followed(option, root) for option in options] if options and "properties" not in schema else [schema]
+
+
+def _followed(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = str(part.get("$ref", ""))
+    if not reference.startswith("#/$defs/"):
+        return part
+    found: Mapping[str, Any] = root.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {})
+    return found
+
+
+def _kind(part: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:
+    part = _followed(part, root)
+    if depth == 0:
+        return "…"
+    if "const" in part:
+        return repr(part["const"])
+    if "enum" in part:
+        return "one of " + ", ".join(map(str, part["enum"]))
+    if options := part.get("anyOf") or part.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(option, root, depth - 1) for option in options))
+    if part.get("contentMediaType") == "image/png":
+        return "picture (PNG)"
+    kind = part.get("type")
+    if kind == "array":
+        items = part.get("items")
+        return f"list of {_kind(items, root, depth - 1)}" if isinstance(items, Mapping) and items else "list"
+    if kind in ("integer", "number"):
+        return f"{'whole number' if kind == 'integer' else 'number'}{_bounds(part)}"
+    return _NAMES.get(str(kind), "anything")
+
+
+def _bounds(part: Mapping[str, Any]) -> str:
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    told = [f"{sign} {part[name]:g}" for name, sign in signs.items() if isinstance(part.get(name), int | float)]
+    return f" {', '.join(told)}" if told else ""
+
+
+def _default(part: Mapping[str, Any]) -> str:
+    default = part.get("default")
+    return "" if default in (None, "", [], {}) else str(default)
