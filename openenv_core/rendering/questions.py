@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from openenv_core.rendering.text import visible
 
-__all__ = ["Choice", "Question", "questions_of", "summary_of"]
+__all__ = ["Choice", "Question", "meanings_of", "questions_of", "summary_of"]
 
 _MAX_CHOICES: Final = 200
 _HIDDEN: Final = "metadata"
@@ -152,7 +152,7 @@ def questions_of(
     """
     properties = {name: part for name, part in schema.get("properties", {}).items() if name != _HIDDEN}
     required = [name for name in schema.get("required", ()) if name in properties]
-    meanings = _meanings(str(schema.get("description", "")))
+    meanings = meanings_of(str(schema.get("description", "")))
     asked = [_question(name, properties[name], schema, meanings) for name in required or properties]
     if len(asked) == 1:
         choices = _offered(asked[0], observation, facts)
@@ -203,11 +203,13 @@ def summary_of(schema: Mapping[str, Any]) -> str:
     return " ".join(paragraph.replace("``", "`").split())
 
 
-def _meanings(description: str) -> dict[str, str]:
-    """What a docstring's section of attributes says of each."""
-    section = description.partition("Attributes:")[2]
-    found = re.findall(r"^ +(\w+): (.+(?:\n {6,}.+)*)", section, re.MULTILINE)
-    return {name: " ".join(text.replace("``", "`").split()) for name, text in found}
+def meanings_of(docstring: str, section: str = "Attributes:") -> dict[str, str]:
+    """What a docstring's section says of each name; several names may share a line."""
+    lines = docstring.partition(section)[2].partition("\n\n")[0]
+    found = re.findall(r"^ +([\w, ]+): (.+(?:\n {6,}.+)*)", lines, re.MULTILINE)
+    return {
+        name.strip(): " ".join(text.replace("``", "`").split()) for names, text in found for name in names.split(",")
+    }
 
 
 def _plain(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,9 +10,10 @@ from typing import Any
 from openenv_core import __version__
 from openenv_core.environment import EnvironmentSpec, class_of_factory, traits_of
 from openenv_core.errors import OpenEnvError
+from openenv_core.rendering import summary_of
 from openenv_core.sampling import sample_from_schema
 from openenv_core.server.gateway import Gateway
-from openenv_core.server.playground.fields import Field, fields_of, summary_of_schema, with_meanings
+from openenv_core.server.playground.fields import Field, fields_of, with_meanings
 from openenv_core.server.playground.readme import found_readme, markdown_html
 from openenv_core.settings import ServerSettings
 from openenv_core.targets import installed
@@ -84,7 +85,7 @@ async def about_of(gateway: Gateway, factory: Any, spec: EnvironmentSpec | None)
 
 
 def _model(title: str, schema: Mapping[str, Any]) -> Model:
-    summary = "" if title == "Options of reset" else summary_of_schema(schema)
+    summary = "" if title == "Options of reset" else summary_of(schema)
     return Model(title, summary, fields_of(schema), schema)
 
 

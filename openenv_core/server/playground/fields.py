@@ -1,11 +1,12 @@
 """JSON schemas as tables that people read."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Field", "fields_of", "summary_of_schema", "with_meanings"]
+from openenv_core.rendering.questions import meanings_of
+
+__all__ = ["Field", "fields_of", "with_meanings"]
 
 _DEPTH: Final = 4
 _NAMES: Final = {"string": "text", "boolean": "true or false", "null": "nothing", "object": "object", "array": "list"}
@@ -30,7 +31,7 @@ def fields_of(schema: Mapping[str, Any], meanings: Mapping[str, str] | None = No
     """
     fields: list[Field] = []
     for member in _members(schema, schema):
-        told = {**_attributes(str(member.get("description", ""))), **(meanings or {})}
+        told = {**meanings_of(str(member.get("description", ""))), **(meanings or {})}
         required = member.get("required", ())
         fields += [
             Field(
@@ -45,30 +46,14 @@ def fields_of(schema: Mapping[str, Any], meanings: Mapping[str, str] | None = No
     return fields
 
 
-def summary_of_schema(schema: Mapping[str, Any]) -> str:
-    """The first paragraph of a schema's description, in one line."""
-    return " ".join(str(schema.get("description", "")).partition("\n\n")[0].replace("``", "").split())
-
-
 def with_meanings(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
     """The schema, in which each field without a description has the one that a docstring gives its argument."""
-    told = _attributes(docstring, "Args:")
+    told = meanings_of(docstring, "Args:")
     properties = {
         name: part if "description" in part or name not in told else {**part, "description": told[name]}
         for name, part in schema.get("properties", {}).items()
     }
     return {**schema, "properties": properties}
-
-
-def _attributes(text: str, heading: str = "Attributes:") -> dict[str, str]:
-    """What a docstring's section says of each name; several names may share a line."""
-    section = text.partition(heading)[2].partition("\n\n")[0]
-    found = re.findall(r"^ +([\w, ]+): (.+(?:\n {6,}.+)*)", section, re.MULTILINE)
-    return {
-        name.strip(): " ".join(meaning.replace("``", "").split())
-        for names, meaning in found
-        for name in names.split(",")
-    }
 
 
 def _members(schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
