@@ -73,9 +73,16 @@ def check_template(tokenizer: Any, factories: Mapping[str | None, EnvironmentFac
     """See to it that the chat template shows tools, tool calls and their results.
 
     Raises:
-        ConfigurationError: it leaves something out.
+        ConfigurationError: it leaves something out, or the environments show pictures and the model sees none.
     """
-    messages = [
+    sees = getattr(tokenizer, "image_processor", None) is not None
+    shown = sorted({factory.tools.__name__ for factory in factories.values() if factory.tools.shows_pictures})
+    if shown and not sees:
+        raise ConfigurationError(
+            f"{', '.join(shown)} shows pictures, and this model reads text only: what it is shown would be empty; use "
+            "a vision model, or tools that show text"
+        )
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": "go"},
         {
             "role": "assistant",
@@ -84,6 +91,8 @@ def check_template(tokenizer: Any, factories: Mapping[str | None, EnvironmentFac
         },
         {"role": "tool", "name": _TOOL_NAME, "content": _RESULT},
     ]
+    if sees:  # processors want content as blocks
+        messages = [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in messages]
     tools = [getattr(factory.tools, name) for factory in factories.values() for name in tool_names(factory.tools)]
     try:
         text = tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True)

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from openenv_core.training.pictures import can_be_joined, joined_fields, split_fields
 from openenv_core.training.tool_environment import ToolEnvironment
 
 __all__ = ["step_in_parallel"]
@@ -53,10 +54,12 @@ def step_in_parallel(trainer: Any) -> bool:
 
     @functools.wraps(loop)
     def loop_in_parallel(*args: Any, **kwargs: Any) -> Any:
-        bound = inspect.signature(loop).bind(*args, **kwargs)
-        if bound.arguments.get("multimodal_fields") or len(bound.arguments["prompts"]) < 2:
-            return loop(*args, **kwargs)  # pictures of prompts come as one batch of tensors, which is not ours to split
-        return _Batch(trainer, loop, bound.arguments).run()
+        given = inspect.signature(loop).bind(*args, **kwargs).arguments
+        size = len(given["prompts"])
+        fields = split_fields(given.get("multimodal_fields") or {}, given.get("images"), size)
+        if fields is None or size < 2:
+            return loop(*args, **kwargs)
+        return _Batch(trainer, loop, given, fields if "multimodal_fields" in given else None).run()
 
     @functools.wraps(generate)
     def generate_with_resets_ahead(inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -123,12 +126,16 @@ class _Batch:
         trainer: whose batch it is.
         loop: its own loop.
         arguments: of the loop, by name; those with a list have one item for each rollout.
+        fields: the loop's argument ``multimodal_fields`` for each rollout, where it has one.
     """
 
-    def __init__(self, trainer: Any, loop: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    def __init__(
+        self, trainer: Any, loop: Callable[..., Any], arguments: dict[str, Any], fields: list[dict[str, Any]] | None
+    ) -> None:
         self._trainer = trainer
         self._function: Callable[..., Any] = getattr(loop, "__func__")  # noqa: B009 - a method's own function
         self._arguments = arguments
+        self._fields = fields
         self._size = len(arguments["prompts"])
         self._rollouts = [_Rollout() for _ in range(self._size)]
         self._turn = threading.Condition(threading.Lock())
@@ -159,17 +166,17 @@ class _Batch:
             return [index for index, rollout in enumerate(self._rollouts) if rollout.asked is not None]
 
     def _generate(self) -> None:
-        """One turn of generation for all that wait: in one batch, but those with pictures each for itself."""
+        """One turn of generation for all that wait: in one batch, but where their pictures make none."""
         waiting = [rollout for rollout in self._rollouts if rollout.asked is not None]
-        alone = [rollout for rollout in waiting if _has_pictures(rollout)]
-        together = [rollout for rollout in waiting if not _has_pictures(rollout)]
-        for rollouts in [together, *([one] for one in alone)]:
-            if rollouts:
-                asked = [rollout.asked for rollout in rollouts if rollout.asked is not None]
-                args, kwargs = _merged_call(asked)
-                given = self._trainer._generate_single_turn(*args, **kwargs)
-                for index, rollout in enumerate(rollouts):
-                    rollout.got = tuple(part if part is None else part[index : index + 1] for part in given)
+        asked = [rollout.asked for rollout in waiting if rollout.asked is not None]
+        dictionaries = [[value for value in args if isinstance(value, dict)] for args, _ in asked]
+        is_one = all(can_be_joined(list(column)) for column in zip(*dictionaries, strict=True))
+        for first in [0] if is_one else range(len(waiting)):
+            last = len(waiting) if is_one else first + 1
+            args, kwargs = _merged_call(asked[first:last])
+            given = self._trainer._generate_single_turn(*args, **kwargs)
+            for index, rollout in enumerate(waiting[first:last]):
+                rollout.got = tuple(part if part is None else part[index : index + 1] for part in given)
         with self._turn:
             for rollout in waiting:
                 rollout.asked = None
@@ -189,6 +196,8 @@ class _Batch:
             name: [value[index]] if isinstance(value, list) and len(value) == self._size else value
             for name, value in self._arguments.items()
         }
+        if self._fields is not None:
+            arguments["multimodal_fields"] = self._fields[index]
         try:
             with self._baton:
                 rollout.result = self._function(self._view(index), **arguments)
@@ -265,10 +274,6 @@ class _Aside:
         return stepping_aside
 
 
-def _has_pictures(rollout: _Rollout) -> bool:
-    return rollout.asked is not None and any(isinstance(value, dict) and value for value in rollout.asked[0])
-
-
 def _merged_call(asked: Sequence[tuple[tuple[Any, ...], dict[str, Any]]]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of one generation for all: lists are joined, anything else is the same for each."""
     args = [_joined([args[position] for args, _ in asked]) for position in range(len(asked[0][0]))]
@@ -277,6 +282,8 @@ def _merged_call(asked: Sequence[tuple[tuple[Any, ...], dict[str, Any]]]) -> tup
 
 
 def _joined(values: list[Any]) -> Any:
+    if isinstance(values[0], dict):
+        return joined_fields(values)
     if any(isinstance(value, list) for value in values):
         return [item for value in values for item in (value if isinstance(value, list) else [None])]
     if all(isinstance(value, bool) for value in values):

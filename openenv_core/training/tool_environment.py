@@ -5,7 +5,7 @@ import contextlib
 import functools
 import inspect
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -57,11 +57,17 @@ class ToolEnvironment(Generic[ClientT]):
         client_type: the client class.
         reset_columns: columns of the dataset that ``reset`` passes on; ``None``: those the server says it knows, or
             only ``seed`` where it does not say.
+        prompt: what the user says to a model that is to play, where nothing else is said.
+        server_variables: environment variables with which a server of it is started, where that needs any.
+        shows_pictures: whether what it shows holds pictures, so that it is for models that see.
         episode: what is known of the running or last rollout.
     """
 
     client_type: ClassVar[Any] = None
     reset_columns: ClassVar[tuple[str, ...] | None] = None
+    prompt: ClassVar[str] = ""
+    server_variables: ClassVar[Mapping[str, str]] = {}
+    shows_pictures: ClassVar[bool] = False
 
     def __init__(self, base_url: str, *, monitor: Monitor | None = None, **client_arguments: Any) -> None:
         """Connects at the first reset.
@@ -139,8 +145,7 @@ class ToolEnvironment(Generic[ClientT]):
         finally:
             self.episode.reset_seconds = time.perf_counter() - started
         self.episode.note(result, is_step=False)
-        first = self._first_message(result)
-        return f"\n\n{first}" if isinstance(first, str) and first else first or None
+        return _set_apart(self._first_message(result))
 
     def _start_ahead(self, executor: Executor, columns: dict[str, Any]) -> None:
         """Begin :meth:`reset` in a thread; the next ``reset`` with the same row waits for it."""
@@ -245,6 +250,13 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **kwargs)
 
     return calling
+
+
+def _set_apart(first: FirstMessage) -> FirstMessage:
+    """The first observation with an empty line before it: trainers put it right behind the prompt."""
+    if isinstance(first, list):
+        return [{"type": "text", "text": "\n\n"}, *first] if first else None
+    return f"\n\n{first}" if first else None
 
 
 def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -84,6 +84,17 @@ def test_a_server_that_is_restarted_in_the_middle(trl: Any, way: str) -> None:
     assert facts["finite"]
 
 
+def test_a_model_that_sees_is_trained_on_pictures_of_a_browser(trl: Any) -> None:
+    with ProcessRuntime("browsergym_env_server:spec") as runtime:
+        facts = told(trl("vision", runtime.base_url))
+    assert facts["turns"] == [[1, 1, 1, 1], [2, 2, 2, 2], [3, 3]], "a turn of generation was shown other pictures"
+    assert facts["pictures"] == [3, 2, 3, 2]
+    assert facts["log"] == [0.5, pytest.approx(0.577, abs=1e-3), 1.5, 0.0]
+    assert facts["learned"]
+    same = ["turns", "fields", "prompts", "ids", "masks", "pictures", "log", "weights"]
+    assert facts["same"] == dict.fromkeys(same, True)
+
+
 @pytest.mark.timeout(900)
 def test_a_tiny_model_learns_catch_and_parallel_stepping_changes_nothing(trl: Any) -> None:
     with ProcessRuntime("openspiel_env_server:spec", arguments=["--max-sessions", "80"]) as runtime:

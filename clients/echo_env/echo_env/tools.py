@@ -4,13 +4,16 @@ from echo_env.client import EchoEnv
 from echo_env.models import EchoAction
 from openenv_core.training import ToolEnvironment, reward_function
 
-__all__ = ["EchoTools", "echo_reward"]
+__all__ = ["ECHO_PROMPT", "EchoTools", "echo_reward"]
+
+ECHO_PROMPT = "Use the tool `echo` to say something. The longer it is, the better."
 
 
 class EchoTools(ToolEnvironment[EchoEnv]):
     """Say something and hear it back; each character pays 0.1."""
 
     client_type = EchoEnv
+    prompt = ECHO_PROMPT
 
     def echo(self, message: str) -> str:
         """Say something and get it back.

@@ -28,6 +28,7 @@ class CatchTools(ToolEnvironment[OpenSpielEnv]):
     """
 
     client_type = OpenSpielEnv
+    prompt = CATCH_PROMPT
 
     def __init__(self, base_url: str, *, rows: int = 10, columns: int = 5, **arguments: Any) -> None:
         super().__init__(base_url, **arguments)

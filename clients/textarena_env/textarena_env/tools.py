@@ -52,6 +52,9 @@ class _TextArenaTools(ToolEnvironment[TextArenaEnv]):
 class WordleTools(_TextArenaTools):
     """Guess words. The server plays ``Wordle-v0``."""
 
+    prompt = WORDLE_PROMPT
+    server_variables = {"TEXTARENA_ENV_ID": "Wordle-v0"}
+
     def _forget(self) -> None:
         self._best = 0.0
         self._left = 0
@@ -110,6 +113,9 @@ class SudokuTools(_TextArenaTools):
         max_moves: the game ends after so many calls; ``None`` for no limit of ours.
         **arguments: of the base.
     """
+
+    prompt = SUDOKU_PROMPT
+    server_variables = {"TEXTARENA_ENV_ID": "Sudoku-v0"}
 
     def __init__(
         self,
