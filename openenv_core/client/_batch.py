@@ -1,6 +1,7 @@
 """How many sessions are carried: all on one socket (protocol version 2), or each on its own (version 1)."""
 
 import contextlib
+import math
 import time
 import weakref
 from abc import ABC, abstractmethod
@@ -101,6 +102,7 @@ class OneSocket(Carrier):
         self._unsent: list[bytes] = []
         self._outcomes: dict[int, Outcome] = {}
         self._last_id = 0
+        self._deadline = math.inf  # none of what is out is late before
         self.hello: HelloData | None = calls.hello
 
     def open(self) -> None:
@@ -115,7 +117,8 @@ class OneSocket(Carrier):
     def submit(self, requests: Mapping[int, Request], limit_s: float) -> None:
         for index, request in requests.items():
             slot = self._slots[index]
-            self._abandon(index)
+            if self._outcomes or slot.request_id in self._out:
+                self._abandon(index)
             if slot.opened is not None:
                 self._put(index, slot.opened, request, limit_s)
             elif request.verb == "reset":
@@ -172,6 +175,7 @@ class OneSocket(Carrier):
         deadline = time.monotonic() + limit_s
         out = _Out(index, message, verb, limit_s, deadline, deadline + self._settings.reconnect_timeout_s)
         self._out[request_id] = out
+        self._deadline = min(self._deadline, deadline)
         self._slots[index].request_id = request_id
         self._unsent.append(message)
         return out
@@ -207,9 +211,8 @@ class OneSocket(Carrier):
     def _receive(self) -> None:
         if not self._out:
             return
-        deadline = min(out.deadline for out in self._out.values())
         try:
-            message = self._driver.live_socket().receive(deadline - time.monotonic())
+            message = self._driver.live_socket().receive(self._deadline - time.monotonic())
         except TimeoutError:
             self._time_out()
         except ConnectionGoneError as gone:
@@ -270,6 +273,7 @@ class OneSocket(Carrier):
 
     def _time_out(self) -> None:
         now = time.monotonic()
+        self._deadline = min((out.deadline for out in self._out.values() if out.deadline > now), default=math.inf)
         for out in [out for out in self._out.values() if out.deadline <= now]:
             self._abandon(out.index)
             self._outcomes[out.index] = Outcome(
