@@ -58,9 +58,8 @@ def game_board(text: str, game: str, legal: Collection[int] = (), seat: int = 0)
         for line in lines[first:last]
     ]
     around = ["\n".join(part).strip("\n") for part in (lines[:first], lines[last:])]
-    grid: Part = Grid(tuple(_numbered(rows, legal, kind.choose)))
-    before, after = (Text(part) for part in around)
-    return [part for part in (before, grid, after) if isinstance(part, Grid) or part.text]
+    before, after = ([Text(part)] if part else [] for part in around)
+    return [*before, Grid(tuple(_numbered(rows, legal, kind.choose))), *after]
 
 
 def _block(lines: list[str], pattern: str) -> tuple[int, int]:

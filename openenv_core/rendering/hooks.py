@@ -79,18 +79,16 @@ def _cell(cell: Cell | str) -> Cell:
 
 
 def _labelled(offered: Any) -> Labelled:
-    if not isinstance(offered, Labelled):
-        label, action = _pair(offered)
-        offered = Labelled(action, label)
-    action = offered.action
+    one = offered if isinstance(offered, Labelled) else Labelled(*_pair(offered))
+    action = one.action
     if isinstance(action, BaseModel):
         action = action.model_dump(mode="json", exclude_unset=True)
-    return replace(offered, action=dict(action), label=visible(offered.label))
+    return replace(one, action=dict(action), label=visible(one.label))
 
 
-def _pair(offered: Iterable[Any]) -> tuple[str, Any]:
+def _pair(offered: Iterable[Any]) -> tuple[Any, str]:
     try:
         label, action = offered
     except (TypeError, ValueError):
         raise TypeError("actions must give Labelled objects, or pairs of a label and an action") from None
-    return str(label), action
+    return action, str(label)

@@ -116,7 +116,7 @@ def create_app(
     gateway = Gateway(name, env, types, manager, settings)
     app, sockets = _assemble(gateway, mode or settings.mode, tools)
     if settings.web_interface:
-        _add_page(app, sockets, gateway, env, spec)
+        _add_page(app, sockets, gateway, env, spec, has_http=(mode or settings.mode) != "production")
     _guard(app, gateway, sockets)
     return app
 
@@ -233,11 +233,13 @@ def _add_page(
     gateway: Gateway,
     factory: Callable[[], Any],
     spec: EnvironmentSpec | None,
+    *,
+    has_http: bool,
 ) -> None:
     """Add what people see; a server without it loads nothing of it."""
     from openenv_core.server.playground import PageDoor
 
-    page = PageDoor(gateway, factory, spec, app.state.doorkeeper)
+    page = PageDoor(gateway, factory, spec, app.state.doorkeeper, has_http=has_http)
     app.router.routes.extend(page.routes)
     sockets["/web/ws"] = page.socket
 

@@ -38,7 +38,7 @@ def fields_of(schema: Mapping[str, Any], meanings: Mapping[str, str] | None = No
                 name=name,
                 kind=_kind(part, schema, _DEPTH),
                 default=_default(part),
-                meaning=str(part.get("description") or told.get(name, "")),
+                meaning=str(part.get("description") or told.get(name, "")).replace("`", ""),
                 required=name in required,
             )
             for name, part in member.get("properties", {}).items()
@@ -50,7 +50,9 @@ def with_meanings(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
     """The schema, in which each field without a description has the one that a docstring gives its argument."""
     told = meanings_of(docstring, "Args:")
     properties = {
-        name: part if "description" in part or name not in told else {**part, "description": told[name]}
+        name: part
+        if "description" in part or name not in told
+        else {**part, "description": told[name].replace("`", "")}
         for name, part in schema.get("properties", {}).items()
     }
     return {**schema, "properties": properties}

@@ -61,13 +61,23 @@ class PageDoor:
         factory: makes the environments; asked for its class only.
         spec: what is installed, where that is known.
         doorkeeper: knows who may watch.
+        has_http: the routes ``/reset`` and ``/step`` are there.
 
     Attributes:
         socket: what answers at ``/web/ws``.
     """
 
-    def __init__(self, gateway: Gateway, factory: Any, spec: EnvironmentSpec | None, doorkeeper: Doorkeeper) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        factory: Any,
+        spec: EnvironmentSpec | None,
+        doorkeeper: Doorkeeper,
+        *,
+        has_http: bool,
+    ) -> None:
         self._gateway = gateway
+        self._has_http = has_http
         self._factory = factory
         self._spec = spec
         self._doorkeeper = doorkeeper
@@ -100,10 +110,9 @@ class PageDoor:
         example = example_action(self._gateway, self._spec)
         base_url = _base_url(request, self._gateway.settings)
         asks_token = bool(self._gateway.settings.token)
-        has_http = any(getattr(route, "path", "") == "/step" for route in request.app.routes)
         html = _template().render(
             about=about,
-            snippets=snippets_of(self._spec, base_url, example, asks_token=asks_token, has_http=has_http),
+            snippets=snippets_of(self._spec, base_url, example, asks_token=asks_token, has_http=self._has_http),
             version=_assets().version,
             scripts=_assets().scripts(),
             config={

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from openenv_core.rendering import Cell, Choice, Grid, Html, Picture, Question, Text, plain_parts, plain_questions
+from openenv_core.rendering import Cell, Choice, Grid, Html, Part, Picture, Question, Text, plain_parts, plain_questions
 from openenv_core.rendering.plain import MAX_TEXT
 from openenv_core.types import Image
 
@@ -12,7 +12,7 @@ PNG = base64.b64encode(IMAGE.png).decode()
 
 
 def test_every_part_says_what_it_is() -> None:
-    parts = [Text("a", "notice", "b"), Grid(((Cell("x", "own", "m"), Cell("1", choice=0)),)), Html("<p>")]
+    parts: list[Part] = [Text("a", "notice", "b"), Grid(((Cell("x", "own", "m"), Cell("1", choice=0)),)), Html("<p>")]
     assert plain_parts(parts) == [
         {"kind": "text", "text": "a", "more": 0, "tone": "notice", "label": "b"},
         {

@@ -318,7 +318,7 @@ function titled(name) { return name.replaceAll("_", " "); }
 function meaningOf(part, name) {
   const section = (part.description ?? "").split("Attributes:")[1] ?? "";
   const found = section.match(new RegExp(`^ +(?:[\\w, ]+, )?${name}(?:, [\\w, ]+)?: (.+(?:\\n {6,}.+)*)`, "m"));
-  return found ? found[1].replaceAll("``", "").replace(/\s+/g, " ") : "";
+  return found ? found[1].replaceAll("`", "").replace(/\s+/g, " ") : "";
 }
 
 function union(options, root, place, discriminator) {

@@ -606,5 +606,3 @@ export class Play {
 function worded(template, text) {
   return typeof text === "string" && text.trim() !== "" && !text.includes(template[0]) ? template.replace("{}", text.trim()) : text;
 }
-
-

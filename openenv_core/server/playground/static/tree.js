@@ -29,8 +29,8 @@ function isPicture(value) { return value.startsWith("iVBORw0KGgo"); }
 function leaf(value) {
   if (typeof value !== "string") return h("span", { class: `json-${value === null ? "null" : typeof value}` }, String(value));
   if (isPicture(value)) return h("span", { class: "json-null" }, `picture (PNG, ${Math.round(value.length * 0.75).toLocaleString("en")} bytes)`);
-  if (value.length <= LONG) return h("span", { class: "json-string" }, JSON.stringify(visible(value)));
-  const holder = h("span", { class: "json-string" }, JSON.stringify(visible(value.slice(0, LONG))).slice(0, -1), "… ");
+  if (value.length <= LONG) return h("span", { class: "json-string" }, visible(JSON.stringify(value)));
+  const holder = h("span", { class: "json-string" }, visible(JSON.stringify(value.slice(0, LONG))).slice(0, -1), "… ");
   const more = h("button", { type: "button", class: "small-button" }, `Show all ${value.length.toLocaleString("en")} characters`);
   more.addEventListener("click", () => holder.replaceChildren(...longText(value)));
   holder.append(more);
