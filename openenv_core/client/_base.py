@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable, Hashable, Mapping
+from inspect import signature
 from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
@@ -187,7 +188,8 @@ class ClientBase:
         Raises:
             ValidationFailedError: they do not fit; nothing is sent.
         """
-        if isinstance(action, BaseModel):
+        # The plain comparison first: pydantic's metaclass makes isinstance slow, and this runs for every step.
+        if type(action) is self.action_type or isinstance(action, BaseModel):
             return action
         if self.action_type is dict and not isinstance(action, dict) and hasattr(action, "__dict__"):
             return dict(vars(action))
@@ -196,12 +198,23 @@ class ClientBase:
         except ValidationError as error:
             raise ValidationFailedError.of(error, "the action") from None
 
+    def _arguments_of_sibling(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """This client's arguments for another client of the same server, which this one may own."""
+        names = [name for name, _ in zip(signature(ClientBase).parameters, args, strict=False)]
+        given = {**dict(zip(names, args, strict=True)), **kwargs}
+        return {**given, "base_url": self._base_url, "provider": None} if self._base_url is not None else given
+
     def _start_server(self) -> None:
         """Have the provider start the server, where there is none yet."""
         if self._base_url is None:
-            self._base_url = self._provider.start_container()
-            self._provider.wait_for_ready(self._base_url)
-            self._url = websocket_url(self._base_url)
+            base_url = self._provider.start_container()
+            try:
+                self._provider.wait_for_ready(base_url)
+                self._url = websocket_url(base_url)
+            except BaseException:
+                self._provider.stop_container()
+                raise
+            self._base_url = base_url
 
     def _stop_server(self) -> None:
         if self._owns_server and self._base_url is not None:

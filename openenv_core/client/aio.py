@@ -117,8 +117,7 @@ class AsyncEnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
     async def new_session(self) -> Self:
         """As :meth:`EnvClient.new_session`."""
-        args, kwargs = self._arguments
-        return await type(self)(*args, **kwargs).connect()
+        return await type(self)(**self._arguments_of_sibling(*self._arguments)).connect()
 
     async def __aenter__(self) -> Self:
         return await self.connect()

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import threading
 import weakref
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -23,6 +24,7 @@ from openenv_core.wire.frames import HelloData
 if TYPE_CHECKING:
     from openenv_core.client.aio import AsyncEnvClient
     from openenv_core.client.batch import BatchClient
+    from openenv_core.client.starting import Starting
 
 __all__ = ["Driver", "EnvClient"]
 
@@ -159,6 +161,86 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
         return BatchClient(base_url, sessions, types=cls, **kwargs)
 
+    @classmethod
+    def from_docker_image(
+        cls,
+        image: str,
+        provider: Any = None,
+        *,
+        env_vars: Mapping[str, str] | None = None,
+        port: int | None = None,
+        ports: Mapping[int, int] | None = None,
+        network: str | None = None,
+        memory: int | str | None = None,
+        cpus: float | None = None,
+        start_limit_s: float = 120.0,
+        **arguments: Any,
+    ) -> "Starting[ActionT, ObservationT, StateT]":
+        """A client with a server of its own, in a container of this machine; needs the extra ``docker``.
+
+        Nothing is started before the handle that this returns is used: ``with handle as env``, ``handle.sync()``,
+        ``await handle``, ``async with handle as env``. Closing the client ends and removes the container.
+
+        Args:
+            image: its name.
+            provider: starts the container in place of :class:`~openenv_core.runtimes.docker.DockerRuntime`: anything
+                with ``start_container(image, **options)``, ``wait_for_ready(base_url)`` and ``stop_container()``.
+            env_vars: environment variables of the server. The client sends the token that ``OPENENV_TOKEN`` sets.
+            port, ports, network, memory, cpus, start_limit_s: as of ``DockerRuntime``.
+            **arguments: of this class, as ``message_timeout_s=120``.
+        """
+        from openenv_core.client.starting import starting_in_container
+
+        options = {
+            "env_vars": env_vars,
+            "port": port,
+            "ports": ports,
+            "network": network,
+            "memory": memory,
+            "cpus": cpus,
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+        return starting_in_container(cls, image, provider, given, start_limit_s, arguments)
+
+    @classmethod
+    def from_space(
+        cls,
+        space: str,
+        source: str | None = None,
+        *,
+        use_docker: bool | None = None,
+        token: str | None = None,
+        revision: str | None = None,
+        trust_remote_code: bool = False,
+        env_vars: Mapping[str, str] | None = None,
+        start_limit_s: float = 300.0,
+        **arguments: Any,
+    ) -> "Starting[ActionT, ObservationT, StateT]":
+        """A client of a Hugging Face Space, as a handle like that of :meth:`from_docker_image`.
+
+        Args:
+            space: ``"owner/name"``.
+            source: ``"url"``, the default: the Space itself, as it runs on the Hub. ``"image"``: its image from the
+                Hub's registry, in a container of this machine; needs the extra ``docker``. ``"git"``: its repository,
+                installed into an environment of its own and run here as a process: somebody else's code, with your
+                rights.
+            use_docker: the public package's words for ``"image"`` (``True``) and ``"git"`` (``False``).
+            token: of the Hub, for a private Space. Sent to the Hub and to this Space, and only where it is given.
+            revision: the commit to install, for ``"git"``; or the tag of the image (default ``latest``).
+            trust_remote_code: must be ``True`` for ``"git"``.
+            env_vars: environment variables of a server that is started here.
+            start_limit_s: the server must be ready within so many seconds; a Space that sleeps takes a while to wake.
+            **arguments: of this class.
+        """
+        from openenv_core.client.starting import starting_in_space
+
+        if source is None:
+            source = "url" if use_docker is None else "image" if use_docker else "git"
+        options = {"token": token, "revision": revision, "env_vars": env_vars, "start_limit_s": start_limit_s}
+        return starting_in_space(cls, space, source, {**options, "trust_remote_code": trust_remote_code}, arguments)
+
+    from_env = from_hub = from_space
+
     def connect(self) -> Self:
         """Open the connection and the session now, rather than at the first call.
 
@@ -217,8 +299,7 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
     def new_session(self) -> Self:
         """Another client of the same class and arguments, connected."""
-        args, kwargs = self._arguments
-        return type(self)(*args, **kwargs).connect()
+        return type(self)(**self._arguments_of_sibling(*self._arguments)).connect()
 
     def sync(self) -> Self:
         """This client: it is the blocking one."""

@@ -31,6 +31,7 @@ class ProcessRuntime:
         arguments: further arguments of ``openenv serve``.
         port: another port than a free one.
         start_limit_s: the server must be ready within so many seconds.
+        python: the interpreter of another environment than this one, in which the framework is installed.
 
     Attributes:
         base_url: the server's address, once it is started.
@@ -44,8 +45,9 @@ class ProcessRuntime:
         arguments: list[str] | None = None,
         port: int = 0,
         start_limit_s: float = 60.0,
+        python: str | None = None,
     ) -> None:
-        self._command = [sys.executable, "-m", "openenv_core.cli", "serve", target, "--port", str(port)]
+        self._command = [python or sys.executable, "-m", "openenv_core.cli", "serve", target, "--port", str(port)]
         self._command += arguments or []
         self._env_vars = dict(env_vars or {})
         self._start_limit_s = start_limit_s

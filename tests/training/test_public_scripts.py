@@ -66,6 +66,6 @@ def test_multi_env_closes_each_client_and_makes_another() -> None:
 
 def test_the_import_path_of_the_public_package(monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = importlib.import_module("openenv.core.containers.runtime")
-    monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(ConfigurationError, match="no docker command"):
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    with pytest.raises(ConfigurationError, match="no container engine answers at unix:///nonexistent"):
         runtime.LocalDockerProvider()

@@ -9,7 +9,10 @@ from openenv_core.client import AsyncEnvClient, EnvClient
 from tests.support.clients import AsyncWorld, World
 from tests.support.journal import Act, Seen, WorldState
 
-OWN = {EnvClient: {"aio", "batch", "sync"}, AsyncEnvClient: {"of_types", "sync"}}
+STARTING = {"from_docker_image", "from_env", "from_hub", "from_space"}
+"""Their handles give either kind of client."""
+
+OWN = {EnvClient: {"aio", "batch", "sync", *STARTING}, AsyncEnvClient: {"of_types", "sync"}}
 """Ways from one kind of client to another."""
 
 
