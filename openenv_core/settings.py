@@ -252,6 +252,22 @@ class ServerSettings:
         "Operation",
         option="--web",
     )
+    record: str = _setting(
+        "", "OPENENV_RECORD", str.strip, "folder in which episodes are written down; none records nothing", "Recording"
+    )
+    record_sessions: str = _setting(
+        "all",
+        "OPENENV_RECORD_SESSIONS",
+        _word("all", "asked"),
+        "which are written down: all, or those whose client asks by the header X-OpenEnv-Record: 1",
+        "Recording",
+    )
+    record_max_mb: int = _setting(
+        1024, "OPENENV_RECORD_MAX_MB", _positive_int, "size of all recordings in MiB; the oldest go first", "Recording"
+    )
+    record_max_age_s: float = _setting(
+        604800.0, "OPENENV_RECORD_MAX_AGE_S", _seconds, "a recording goes so many seconds after its end", "Recording"
+    )
     log_format: str = _setting(
         "auto",
         "OPENENV_LOG_FORMAT",

@@ -21,6 +21,7 @@ __all__ = [
     "EnvironmentMetadata",
     "Image",
     "Observation",
+    "PictureFiles",
     "State",
     "StepResult",
     "WireModel",
@@ -171,6 +172,32 @@ class StepResult(Generic[ObservationT]):
         return self.done and not self.truncated
 
 
+class PictureFiles:
+    """Serialization context in which a picture is named, as ``{"$picture": NAME}``, and kept beside the JSON.
+
+    Args:
+        prefix: what the names begin with.
+
+    Attributes:
+        files: the PNG files by name, in the order in which they came.
+    """
+
+    __slots__ = ("_prefix", "files")
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.files: dict[str, bytes] = {}
+
+    def add(self, png: bytes) -> dict[str, str]:
+        """What stands in the picture's place. The same picture has one name, however often it is met."""
+        for name, known in self.files.items():
+            if known == png:
+                return {"$picture": name}
+        name = f"{self._prefix}-{len(self.files)}.png"
+        self.files[name] = png
+        return {"$picture": name}
+
+
 class Image:
     """A picture, kept and sent as PNG.
 
@@ -251,6 +278,8 @@ class Image:
         return cls.from_array(value)
 
     def _serialize(self, info: Any) -> Any:
+        if isinstance(info.context, PictureFiles):
+            return info.context.add(self.png)
         return self.tolist() if info.context == NESTED_PICTURES else base64.b64encode(self.png).decode("ascii")
 
     @classmethod

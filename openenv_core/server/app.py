@@ -5,9 +5,9 @@ import contextlib
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
@@ -41,6 +41,9 @@ from openenv_core.tools import (
 )
 from openenv_core.tools.actions import with_tool_actions
 from openenv_core.types import Action, State
+
+if TYPE_CHECKING:
+    from openenv_core.recording import Recorder
 
 __all__ = ["ConcurrencyConfig", "create_app", "create_app_from_spec"]
 
@@ -215,16 +218,26 @@ def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> 
     app.add_exception_handler(RequestValidationError, _on_misfit)
     sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway, methods), "/mcp": McpSocketDoor(gateway, methods)}
     app.router.routes.extend(WebSocketRoute(path, door) for path, door in sockets.items())
+    recorder, watching = _look_on(gateway, app.state.doorkeeper)
     doors = (
         HttpDoor(gateway, control=mode != "production"),
         TaskDoor(gateway),
         SessionsDoor(gateway, app.state.doorkeeper),
-        MetricsDoor(gateway),
+        MetricsDoor(gateway, recorder),
     )
-    for door in doors:
-        app.include_router(door.router, responses=ERRORS)
+    for router in (*(door.router for door in doors), *watching):
+        app.include_router(router, responses=ERRORS)
     app.router.routes.append(Route("/mcp", McpHttpDoor(methods, standard)))
     return app, sockets
+
+
+def _look_on(gateway: Gateway, doorkeeper: Doorkeeper) -> "tuple[Recorder | None, list[APIRouter]]":
+    """Record, and let operators watch, where that is wanted; a server without it loads nothing of it."""
+    if not gateway.settings.record and not gateway.settings.web_interface:
+        return None, []
+    from openenv_core.server.watch.setup import look_on
+
+    return look_on(gateway, doorkeeper)
 
 
 def _add_page(

@@ -3,6 +3,7 @@
 The WebSocket, HTTP and tool doors differ in how they read requests and write replies; what happens in between is here.
 """
 
+import functools
 import logging
 import os
 import secrets
@@ -14,9 +15,10 @@ from pydantic import TypeAdapter
 
 from openenv_core.environment import class_of_factory, traits_of
 from openenv_core.errors import EnvironmentFailedError, OpenEnvError, UnsupportedOperationError
+from openenv_core.server.callers import Caller
 from openenv_core.server.logs import Redactor, secrets_of
 from openenv_core.sessions.manager import SessionManager
-from openenv_core.sessions.session import Session
+from openenv_core.sessions.session import Holder, Session
 from openenv_core.settings import ServerSettings
 from openenv_core.types import EnvironmentMetadata
 from openenv_core.wire.codec import ServerCodec
@@ -54,6 +56,10 @@ class Gateway:
     Attributes:
         reader: reads version 1 requests.
         codec: reads version 2 frames.
+        secrets: texts that must not leave this process.
+        redact: takes them out of a text.
+        on_opened: told of every session, and whether its client asks for a recording; ``None`` where nothing is
+            recorded and nobody can watch. It may attach an observer to the session.
         closers: called at shutdown, after the sessions have ended.
     """
 
@@ -72,12 +78,41 @@ class Gateway:
         self.reader = RequestReader(types.action)
         self.codec = ServerCodec(types.action)
         self.closers: list[Callable[[], Awaitable[None]]] = []
-        self._redact = Redactor([settings.token, *secrets_of(os.environ)])
+        self.secrets = [settings.token, *secrets_of(os.environ)]
+        self.redact = Redactor(self.secrets)
+        self.on_opened: Callable[[Session, bool], None] | None = None
         self._class = class_of_factory(factory)
         options = None if self._class is None else traits_of(self._class).reset_options
         self._reset_options = None if options is None or options.takes_any else options.known
         self._schema: dict[str, Any] | None = None
         self._metadata: EnvironmentMetadata | None = None
+
+    async def open(
+        self,
+        caller: Caller,
+        *,
+        door: str,
+        holder: Holder,
+        wait_s: float = 0.0,
+        resumable: bool = False,
+        idle_timeout_s: float | None = None,
+        on_queued: Callable[[int], None] | None = None,
+    ) -> Session:
+        """Open a session for a caller. Arguments and errors are those of
+        :meth:`~openenv_core.sessions.manager.SessionManager.open`."""
+        session = await self.manager.open(
+            caller=caller.address,
+            credential=caller.credential,
+            door=door,
+            holder=holder,
+            wait_s=wait_s,
+            resumable=resumable,
+            idle_timeout_s=idle_timeout_s,
+            on_queued=on_queued,
+        )
+        if self.on_opened is not None:
+            self.on_opened(session, caller.record)
+        return session
 
     def call(
         self,
@@ -86,21 +121,32 @@ class Gateway:
         data: Any,
         reply: Callable[[Any], ReplyT],
         timeout_s: float | None = None,
+        *,
+        observed: bool = True,
     ) -> ReplyT | Awaitable[ReplyT]:
         """Run one call. Returns the reply if it is there at once, otherwise something to await.
 
         Args:
             data: the typed action of a step; the options of a reset; nothing of a state.
             reply: turns the result into the door's reply: an ``Outcome`` of a step or a reset, or the state.
+            observed: whoever looks on sees it.
 
         Raises:
             OpenEnvError: any that :class:`~openenv_core.sessions.session.Session` raises.
         """
+        if session.observer is not None and observed:
+            run = functools.partial(self._unobserved, session, verb, data, timeout_s)
+            return session.observer.follow(session, verb, data, reply, run)
         if verb == "step":
             return session.step(data, reply, timeout_s)
         if verb == "reset":
             return session.reset(data, reply, timeout_s)
         return session.state(reply, timeout_s)
+
+    def _unobserved(
+        self, session: Session, verb: Verb, data: Any, timeout_s: float | None, reply: Callable[[Any], ReplyT]
+    ) -> ReplyT | Awaitable[ReplyT]:
+        return self.call(session, verb, data, reply, timeout_s, observed=False)
 
     def typed_error(self, error: Exception) -> OpenEnvError:
         """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only.
@@ -108,7 +154,7 @@ class Gateway:
         No secret of this process leaves it in a message, whatever an environment put into the text of an exception.
         """
         if isinstance(error, OpenEnvError):
-            error.message = self._redact(error.message)
+            error.message = self.redact(error.message)
             self.manager.measures.errors[error.code] += 1
             return error
         self.manager.measures.errors[EnvironmentFailedError.code] += 1

@@ -211,10 +211,8 @@ class HttpDoor:
                 await self._gateway.manager.close(session, LossReason.CLOSED)
 
     async def _open(self, request: Request) -> Session:
-        caller = caller_of(request.scope)
-        session = await self._gateway.manager.open(
-            caller=caller.address,
-            credential=caller.credential,
+        session = await self._gateway.open(
+            caller_of(request.scope),
             door="http",
             holder=self,
             idle_timeout_s=self._gateway.settings.http_idle_timeout_s,

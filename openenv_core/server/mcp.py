@@ -126,15 +126,16 @@ class McpMethods:
 
     async def open_and_reset(self, caller: Caller, *, door: str, holder: Holder) -> Session:
         """A session whose client knows nothing of episodes: the first has begun."""
-        session = await self._gateway.manager.open(
-            caller=caller.address,
-            credential=caller.credential,
+        session = await self._gateway.open(
+            caller,
             door=door,
             holder=holder,
             idle_timeout_s=self._gateway.settings.http_idle_timeout_s,
         )
         try:
-            await session.reset({}, _as_it_is)
+            begun = self._gateway.call(session, "reset", {}, _as_it_is)
+            if inspect.isawaitable(begun):
+                await begun
         except BaseException:
             await self._gateway.manager.close(session, LossReason.CLOSED)
             raise

@@ -84,9 +84,7 @@ class _Connection:
 
     async def serve(self) -> None:
         try:
-            session = await self._gateway.manager.open(
-                caller=self._caller.address, credential=self._caller.credential, door="mcp.ws", holder=self
-            )
+            session = await self._gateway.open(self._caller, door="mcp.ws", holder=self)
         except Exception as error:  # noqa: BLE001 - the boundary to the client: everything becomes an error answer
             await self._say(encode(failure(None, told(self._gateway.typed_error(error)))))
             await self._hang_up(1000, "")

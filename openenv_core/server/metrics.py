@@ -6,7 +6,7 @@ The library that writes it is loaded when somebody asks for the first time; keep
 import asyncio
 import importlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -14,6 +14,9 @@ from openenv_core import __version__
 from openenv_core.server.gateway import Gateway
 from openenv_core.sessions.lease import LeaseState
 from openenv_core.sessions.measures import Durations, Spread
+
+if TYPE_CHECKING:
+    from openenv_core.recording import Recorder
 
 __all__ = ["MetricsDoor"]
 
@@ -24,8 +27,9 @@ _SHORTEST, _LONGEST = 3, 30
 class MetricsDoor:
     """The metrics of one server."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, recorder: "Recorder | None" = None) -> None:
         self._gateway = gateway
+        self._recorder = recorder
         self._registry: Any = None
         self.router = APIRouter(tags=["Operation"])
         self.router.add_api_route("/metrics", self.metrics, methods=["GET"], response_class=Response)
@@ -43,15 +47,16 @@ class MetricsDoor:
         prometheus = importlib.import_module("prometheus_client")
         registry = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=registry)
-        registry.register(_Collector(self._gateway))
+        registry.register(_Collector(self._gateway, self._recorder))
         return registry
 
 
 class _Collector:
     """Gives Prometheus's library the counts under their names."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, recorder: "Recorder | None") -> None:
         self._gateway = gateway
+        self._recorder = recorder
         self._families = importlib.import_module("prometheus_client.core")
 
     def collect(self) -> Iterator[Any]:
@@ -59,6 +64,8 @@ class _Collector:
         yield from self._sessions()
         yield from self._calls()
         yield from self._episodes()
+        if self._recorder is not None:
+            yield from self._recordings(self._recorder)
 
     def _sessions(self) -> Iterator[Any]:
         manager, families = self._gateway.manager, self._families
@@ -100,6 +107,18 @@ class _Collector:
             rewards.add_metric([end], _spread_buckets(episodes.rewards), episodes.rewards.total)
             sums.add_metric([end], episodes.rewards.total)
         yield from (steps, rewards, sums)
+
+    def _recordings(self, recorder: "Recorder") -> Iterator[Any]:
+        written = self._families.CounterMetricFamily("openenv_recorded_frames", "Lines written to recordings.")
+        written.add_metric([], recorder.written)
+        yield written
+        told = "Lines left out of recordings: the queue was full, the disk failed, or the room was used up."
+        yield self._counter("openenv_recording_lost_frames", told, "reason", recorder.dropped)
+        told = "Failures of the disk while recording, by the system's name."
+        yield self._counter("openenv_recording_errors", told, "error", recorder.errors)
+        size = self._families.GaugeMetricFamily("openenv_recordings_bytes", "Size of all recordings.")
+        size.add_metric([], recorder.size)
+        yield size
 
     def _counter(self, name: str, told: str, label: str, counts: Any) -> Any:
         family = self._families.CounterMetricFamily(name, told, labels=[label])

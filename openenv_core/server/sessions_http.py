@@ -1,15 +1,18 @@
 """``/sessions``: who holds the slots, for the people who run a server."""
 
-from fastapi import APIRouter, Request
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 
 from openenv_core.errors import LossReason, UnauthorizedError
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.silence import within
+from openenv_core.sessions.manager import SessionManager
 from openenv_core.sessions.session import Session
 
-__all__ = ["ListedSession", "SessionList", "SessionsDoor"]
+__all__ = ["ListedSession", "SessionList", "SessionsDoor", "listed", "operator_only"]
 
 _CLOSE_WAIT_S = 5.0
 
@@ -65,22 +68,20 @@ class SessionsDoor:
 
     def __init__(self, gateway: Gateway, doorkeeper: Doorkeeper) -> None:
         self._gateway = gateway
-        self._doorkeeper = doorkeeper
-        self.router = APIRouter(tags=["Operation"])
+        self.router = APIRouter(tags=["Operation"], dependencies=[Depends(operator_only(doorkeeper))])
         add = self.router.add_api_route
         add("/sessions", self.list_sessions, methods=["GET"], response_model=SessionList)
         add("/sessions/{session_id}", self.close_session, methods=["DELETE"], response_model=ClosedSession)
 
-    async def list_sessions(self, request: Request) -> SessionList:
+    async def list_sessions(self) -> SessionList:
         """Every open session."""
-        self._check(request)
-        admission, sessions = self._gateway.manager.admission, self._gateway.manager.sessions
-        rows = [self._row(session) for session in sessions.values()]
+        manager = self._gateway.manager
+        admission = manager.admission
+        rows = [listed(session, manager) for session in manager.sessions.values()]
         return SessionList(active=admission.active, max=admission.max_sessions, queued=admission.queued, sessions=rows)
 
-    async def close_session(self, request: Request, session_id: str) -> ClosedSession:
+    async def close_session(self, session_id: str) -> ClosedSession:
         """End a session; its client is told ``closed``. A call that runs may finish."""
-        self._check(request)
         manager = self._gateway.manager
         session = manager.find(session_id)
 
@@ -90,25 +91,33 @@ class SessionsDoor:
 
         return ClosedSession(id=session_id, closed=await within(_CLOSE_WAIT_S, close) or False)
 
-    def _check(self, request: Request) -> None:
-        if not self._doorkeeper.administers(request.scope):
+
+def operator_only(doorkeeper: Doorkeeper) -> Callable[[Request], Awaitable[None]]:
+    """A dependency of routes that show callers what others do: it refuses who may not see that."""
+
+    async def check(request: Request) -> None:
+        if not doorkeeper.administers(request.scope):
             raise UnauthorizedError(
-                "the list of sessions is for callers on the server's own machine; set OPENENV_TOKEN there to read it "
+                "what other callers do is for callers on the server's own machine; set OPENENV_TOKEN there to see it "
                 "from elsewhere"
             )
 
-    def _row(self, session: Session) -> ListedSession:
-        now = self._gateway.manager.clock()
-        return ListedSession(
-            id=session.id,
-            state=session.lease.state.name.lower(),
-            door=session.door,
-            backend=self._gateway.manager.backend.name,
-            caller=session.ticket.caller,
-            age_s=round(now - session.opened_at, 3),
-            idle_s=round(session.lease.idle_s(now), 3),
-            episode=session.episode.phase.name.lower(),
-            episode_id=session.episode.episode_id,
-            steps=session.episode.step_count,
-            steps_in_all=session.steps_in_all,
-        )
+    return check
+
+
+def listed(session: Session, manager: SessionManager) -> ListedSession:
+    """The row of a session."""
+    now = manager.clock()
+    return ListedSession(
+        id=session.id,
+        state=session.lease.state.name.lower(),
+        door=session.door,
+        backend=manager.backend.name,
+        caller=session.ticket.caller,
+        age_s=round(now - session.opened_at, 3),
+        idle_s=round(session.lease.idle_s(now), 3),
+        episode=session.episode.phase.name.lower(),
+        episode_id=session.episode.episode_id,
+        steps=session.episode.step_count,
+        steps_in_all=session.steps_in_all,
+    )

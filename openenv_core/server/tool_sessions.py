@@ -23,9 +23,8 @@ class ToolSessions:
 
     async def open(self, caller: Caller) -> Session:
         """A new session. Raises as :meth:`~openenv_core.sessions.manager.SessionManager.open`."""
-        return await self._gateway.manager.open(
-            caller=caller.address,
-            credential=caller.credential,
+        return await self._gateway.open(
+            caller,
             door=DOOR,
             holder=self,
             resumable=True,

@@ -81,9 +81,7 @@ class ConnectionV1:
 
     async def _begin(self) -> None:
         try:
-            self._session = await self._gateway.manager.open(
-                caller=self._caller.address, credential=self._caller.credential, door="ws.v1", holder=self
-            )
+            self._session = await self._gateway.open(self._caller, door="ws.v1", holder=self)
         except Exception as error:  # noqa: BLE001 - the boundary to the client: everything becomes an error reply
             await self._reply(v1.encode_error(self._gateway.typed_error(error)))
             await self._close_socket(1000, "")

@@ -213,9 +213,8 @@ class ConnectionV2:
 
     async def _open_session(self, frame: OpenFrame) -> bytes:
         try:
-            session = await self._gateway.manager.open(
-                caller=self._caller.address,
-                credential=self._caller.credential,
+            session = await self._gateway.open(
+                self._caller,
                 door=self.door,
                 holder=self,
                 wait_s=frame.data.wait_s,

@@ -19,7 +19,7 @@ from openenv_core.sessions.replies import ReplyMemory
 from openenv_core.settings import ServerSettings
 from openenv_core.types import State
 
-__all__ = ["Holder", "Outcome", "Session", "explain_loss"]
+__all__ = ["Holder", "Observer", "Outcome", "Session", "explain_loss"]
 
 ReplyT = TypeVar("ReplyT")
 
@@ -57,6 +57,30 @@ class Holder(Protocol):
         """The session has ended without its client asking for it."""
 
 
+class Observer(Protocol):
+    """Who looks at a session: a recorder, people who watch. A call and its answer stay what they are."""
+
+    def follow(
+        self,
+        session: "Session",
+        verb: str,
+        data: Any,
+        reply: Callable[[Any], ReplyT],
+        run: Callable[[Callable[[Any], ReplyT]], ReplyT | Awaitable[ReplyT]],
+    ) -> ReplyT | Awaitable[ReplyT]:
+        """Run a call of the session, and see what it leads to.
+
+        Args:
+            verb: ``reset``, ``step`` or ``state``.
+            data: the action of a step; the options of a reset.
+            reply: turns the result into what the client is sent.
+            run: does the call, with a function in the place of ``reply``.
+        """
+
+    def closed(self, session: "Session", reason: LossReason) -> None:
+        """The session has ended."""
+
+
 class Session:
     """A client's hold on one environment object.
 
@@ -79,6 +103,7 @@ class Session:
         calls: the calls under way, by request id; for a client that comes back and asks again.
         replies: what a request that is sent again is answered with.
         episode: where its episode stands.
+        observer: who looks on; ``None``, which costs nothing, for nobody. The gateway asks.
         opened_at: the moment on the clock.
         steps_in_all: steps of all its episodes.
     """
@@ -104,6 +129,7 @@ class Session:
         "holder",
         "id",
         "lease",
+        "observer",
         "opened_at",
         "replies",
         "steps_in_all",
@@ -130,6 +156,7 @@ class Session:
         self.ticket = ticket
         self.lease = lease
         self.door = door
+        self.observer: Observer | None = None
         self.holder: Holder | None = None
         self.credential: str | None = None
         self.calls: dict[int, asyncio.Task[bytes]] = {}
@@ -232,6 +259,8 @@ class Session:
             self.handle.abandon()
         finally:
             self._measures.leave(self.episode)
+            if self.observer is not None:
+                self.observer.closed(self, self.lease.reason or LossReason.CLOSED)
 
     def cancel(self, call: "asyncio.Task[bytes]") -> None:
         """Give up a call that still waits for its turn; one that runs is left alone."""

@@ -51,6 +51,7 @@ __all__ = [
     "encode_state",
     "error_of",
     "join_frames",
+    "observation_in",
 ]
 
 _CLIENT_TYPES = frozenset({"open", "reset", "step", "state", "close", "cancel"})
@@ -91,6 +92,15 @@ def encode_observation(request_id: int, session: str, observation: Any, *, trunc
         model_json(observation),
         tail,
     )
+
+
+def observation_in(frame: bytes) -> bytes | None:
+    """The observation in what :func:`encode_observation` made, as it stands there; ``None`` for another frame."""
+    head, mark, rest = frame.partition(b',"type":"observation","data":')
+    if not mark or b'"data":' in head:
+        return None
+    tail = b',"truncated":true}'
+    return rest[: -len(tail)] if rest.endswith(tail) else rest[:-1]
 
 
 def encode_state(request_id: int, session: str, state: Any) -> bytes:

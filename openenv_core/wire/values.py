@@ -7,7 +7,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from openenv_core.errors import InvalidObservationError, ValidationFailedError
-from openenv_core.types import NESTED_PICTURES, encode_bytes
+from openenv_core.types import NESTED_PICTURES, PictureFiles, encode_bytes
 
 __all__ = ["LEGACY", "model_json", "parse_json", "request_json", "value_json"]
 
@@ -49,12 +49,12 @@ def _without_bytes(value: Any) -> Any:
     return value
 
 
-def model_json(model: Any, *, exclude: set[str] | None = None, context: str | None = None) -> bytes:
+def model_json(model: Any, *, exclude: set[str] | None = None, context: str | PictureFiles | None = None) -> bytes:
     """A model, a dataclass or a mapping that an environment returned, as JSON bytes, in one pass.
 
     Args:
         exclude: top-level fields to leave out.
-        context: :data:`LEGACY` for a client of protocol version 1.
+        context: :data:`LEGACY` for a client of protocol version 1; a ``PictureFiles`` to have the pictures apart.
 
     Raises:
         InvalidObservationError: a field has no JSON form; the message names it.
@@ -95,7 +95,7 @@ def request_json(value: Any, name: str) -> bytes:
         raise ValidationFailedError(f"{error}; nothing was sent", **error.details) from None
 
 
-def _json(model: Any, exclude: set[str] | None, context: str | None) -> bytes:
+def _json(model: Any, exclude: set[str] | None, context: str | PictureFiles | None) -> bytes:
     # Not isinstance: pydantic's metaclass makes that several times as slow, and this runs for every step.
     serializer = getattr(type(model), "__pydantic_serializer__", None)
     if serializer is None:
@@ -107,7 +107,7 @@ def _json(model: Any, exclude: set[str] | None, context: str | None) -> bytes:
         return _careful_json(model, exclude, context)
 
 
-def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | None) -> bytes:
+def _careful_json(model: BaseModel, exclude: set[str] | None, context: str | PictureFiles | None) -> bytes:
     """Field by field: bytes in an untyped place become text, and a culprit is named."""
     fields: list[bytes] = []
     for name in [*type(model).model_fields, *(model.model_extra or ())]:
