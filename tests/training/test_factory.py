@@ -2,6 +2,8 @@
 
 import gc
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from openenv_core.training import (
     tool_names,
 )
 from tests.support.serving import Served, serving
+from tests.support.source import REPOSITORY
 from tests.support.waiting import eventually
 from tests.training.worlds import Climb, ClimbTools, PaidClimbTools, climb_reward
 
@@ -58,6 +61,22 @@ def test_sessions_of_environments_that_nobody_holds_end(served: Served) -> None:
     assert served.active == 1
     del tools
     gc.collect()
+    eventually(lambda: served.active == 0)
+
+
+def test_sessions_end_with_their_process(served: Served) -> None:
+    code = (
+        "import sys\n"
+        "from openenv_core.training import environment_factory\n"
+        "from tests.training.worlds import ClimbTools\n"
+        "tools = environment_factory(ClimbTools, sys.argv[1])()\n"
+        "print(tools.reset(top=3))\n"
+    )
+    # A session that is only cut off would be kept for its client to come back: this one has said goodbye.
+    done = subprocess.run(
+        [sys.executable, "-c", code, served.base_url], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert "3 steps up" in done.stdout
     eventually(lambda: served.active == 0)
 
 

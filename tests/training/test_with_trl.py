@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from openenv_core.runtimes.process import ProcessRuntime
-from openenv_core.training import environment_factory
 from tests.support.serving import Served
 from tests.support.waiting import eventually
-from tests.training.worlds import ClimbTools, lose_sessions
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(300)]
 
@@ -42,39 +40,62 @@ def test_the_installed_trl_keeps_the_contract(trl: Any, served: Served) -> None:
     eventually(lambda: served.active == 0)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_one_of_sixteen_sessions_is_lost(trl: Any, served: Served, way: str) -> None:
-    # Each rollout takes two to four steps, so the twentieth is in the middle of the first batch.
-    gone = lose_sessions(served, 1, at_step=20)
-    facts = told(trl("faults", "kill", served.base_url, way))
-    assert gone.is_set()
+@pytest.fixture(scope="module")
+def faults(trl: Any) -> dict[str, Any]:
+    """What became of all runs with faults, by scenario and way."""
+    return told(trl("faults"))
+
+
+def is_masked_once(facts: dict[str, Any], reason: str) -> None:
+    """One rollout of the first step has no reward, and the log says why; all else is as it would have been."""
     assert sorted(map(str, facts["rewards"][0])) == ["1.0"] * 15 + ["None"]
     assert facts["rewards"][1:] == [[1.0] * 16] * 2
-    assert facts["faults"] == {"lost_env_crashed": 1}
+    assert facts["faults"] == {reason: 1}
+    assert facts["reasons"] == [f"env/ClimbTools/faults/{reason}"]
     assert facts["fault_rates"] == [pytest.approx(1 / 16), 0.0, 0.0]
     assert facts["logged"] == [1.0, 1.0, 1.0]
     assert facts["finite"]
-    eventually(lambda: served.active == 0)
+    assert facts["left"] == 0
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_full_server(trl: Any, served: Served, way: str) -> None:
-    others = environment_factory(ClimbTools, served.base_url)
-    held = [others() for _ in range(10)]
-    for one in held:
-        one.reset(top=3)
-    facts = told(trl("faults", "full", served.base_url, way))
+def test_one_of_sixteen_sessions_is_lost(faults: dict[str, Any], way: str) -> None:
+    facts = faults[f"lost {way}"]
+    assert facts["happened"]
+    is_masked_once(facts, "lost_env_crashed")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_step_that_does_not_come_back_ends_at_its_deadline(faults: dict[str, Any], way: str) -> None:
+    is_masked_once(faults[f"stuck {way}"], "lost_step_deadline")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_environment_that_raises_is_closed_and_costs_its_rollout(faults: dict[str, Any], way: str) -> None:
+    facts = faults[f"breaking {way}"]
+    is_masked_once(facts, "environment")
+    assert facts["unclosed"] == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_sessions_end_when_training_raises(faults: dict[str, Any], way: str) -> None:
+    assert faults[f"raising {way}"] == {"raised": "a mistake in a reward function", "left": 0}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_full_server(faults: dict[str, Any], way: str) -> None:
+    facts = faults[f"full {way}"]
     for rewards in facts["rewards"]:
         assert sorted(map(str, rewards)) == ["1.0"] * 10 + ["None"] * 6
     assert facts["faults"] == {"capacity": 18}
     assert facts["logged"] == [1.0, 1.0, 1.0]
     assert facts["finite"]
-    others.close()
+    assert facts["left"] == 0
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_server_that_is_restarted_in_the_middle(trl: Any, way: str) -> None:
-    facts = told(trl("faults", "restart", "-", way))
+def test_a_server_that_is_restarted_in_the_middle(faults: dict[str, Any], way: str) -> None:
+    facts = faults[f"restart {way}"]
     assert facts["rewards"][0] == facts["rewards"][2] == [1.0] * 16
     lost = sum(reward is None for reward in facts["rewards"][1])
     assert lost > 0
