@@ -59,28 +59,57 @@ def _play(spec: Any, console: Any) -> _Played:
     with ProcessRuntime(spec.name) as runtime, client_class(base_url=runtime.base_url) as client:
         console.print(f"[bold]{spec.name}[/bold] is up at {runtime.base_url}")
         row = _Played(spec.name, -1, 0.0, 0.0, None)
+        seen: list[dict[str, Any]] = []
         episode = play(client)
         while True:
             started = time.perf_counter()
             result = next(episode, None)
             row.seconds += time.perf_counter() - started
             if result is None:
+                _draw_board(seen, client, console)
                 return row
             row.steps += 1
             row.reward += result.reward or 0.0
             row.success = getattr(result.observation, "success", None)
+            seen.append(result.observation.model_dump(mode="json"))
             reward = "" if result.reward is None else f"  reward {result.reward:g}"
-            console.print(f"  {'reset' if row.steps == 0 else f'step {row.steps}'}{reward}  {_shown(result)}")
+            name = "reset" if row.steps == 0 else f"step {row.steps}"
+            console.print(f"  {name}{reward}  {_shown(seen)}", no_wrap=True, overflow="ellipsis")
 
 
-def _shown(result: Any) -> str:
-    """One line of what the agent sees: the first text field of the observation."""
+def _shown(seen: list[dict[str, Any]]) -> str:
+    """One line of what is seen: the rows of the board that have changed, or the words of a view without a board."""
     from rich.markup import escape
 
-    fields = result.observation.model_dump(exclude={"metadata"})
-    text = next((value for value in fields.values() if isinstance(value, str) and value.strip()), "")
-    line = " ".join(text.split())
-    return f"[dim]{escape(line if len(line) <= 90 else '…' + line[-89:])}[/dim]"
+    from openenv_core.rendering import Text, view_of
+
+    now = view_of(seen, {})
+    rows, before = _rows(now), _rows(view_of(seen[:-1], {})) if len(seen) > 1 else []
+    changed = [row for row, old in zip(rows, before, strict=False) if row != old]
+    words = " ".join(part.text for part in now if isinstance(part, Text))
+    return f"[dim]{escape('  /  '.join(changed) if changed else ' '.join(words.split()))}[/dim]"
+
+
+def _rows(parts: list[Any]) -> list[str]:
+    """The rows of the first board, as text."""
+    from openenv_core.rendering import Grid
+
+    board = next((part for part in parts if isinstance(part, Grid)), None)
+    return [" ".join(_cell(cell) for cell in row) for row in board.rows] if board is not None else []
+
+
+def _cell(cell: Any) -> str:
+    return f"{cell.text.strip()}:{cell.mark}" if cell.mark else cell.text.strip()
+
+
+def _draw_board(seen: list[dict[str, Any]], client: Any, console: Any) -> None:
+    """The board at the end, where the environment has one."""
+    from openenv_core.cli._drawing import draw
+    from openenv_core.rendering import Grid, view_of
+
+    boards = [part for part in view_of(seen, client.state().model_dump(mode="json")) if isinstance(part, Grid)]
+    if boards:
+        console.print(draw(boards, console))
 
 
 def _table(played: list[_Played]) -> Any:
