@@ -51,6 +51,7 @@ class DockerRuntime:
 
     Attributes:
         base_url: the server's address, once it is started.
+        image_labels: what the image says of itself, once it is started.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class DockerRuntime:
             )
         self.image = image
         self.base_url = ""
+        self.image_labels: dict[str, str] = {}
         self._env_vars = dict(env_vars or {})
         self._port = port
         self._ports = dict(ports or {})
@@ -120,6 +122,7 @@ class DockerRuntime:
             sweep(engine)
             with refusals(self.image):
                 image = self._find_image(engine)
+                self.image_labels = dict(image.labels)
                 container_port = self._container_port(image)
                 container = engine.containers.create(image, self._command, **self._options(image, container_port))
         except BaseException:
@@ -138,7 +141,7 @@ class DockerRuntime:
             f"the container of {self.image}",
             lambda: is_ready(self.base_url),
             limit_s=self._start_limit_s if limit_s is None else limit_s,
-            ended=self._why_ended,
+            ended=self.why_ended,
             logs=self.logs,
         )
 
@@ -230,10 +233,11 @@ class DockerRuntime:
         own: str = next((each["IPAddress"] for each in network["Networks"].values() if each["IPAddress"]), "")
         if own and not ipaddress.ip_address(own).is_unspecified:
             return f"http://{own}:{container_port}"
-        why = self._why_ended() or "got no address from the engine"
+        why = self.why_ended() or "got no address from the engine"
         raise ConnectionFailedError(f"the container of {self.image} {why}; the last of its log:\n{self.logs()}")
 
-    def _why_ended(self) -> str | None:
+    def why_ended(self) -> str | None:
+        """In a few words, why there is no server any more; ``None`` while there is one."""
         container = self._container
         if container is None:
             return "was stopped"

@@ -13,7 +13,7 @@ from openenv_core.runtimes.owners import HOST_LABEL, host_identity, is_abandoned
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["connect_engine", "engine_errors", "refusals", "sweep"]
+__all__ = ["connect_engine", "engine_errors", "has_image", "refusals", "sweep"]
 
 _DEFAULT_ENGINE = "unix:///var/run/docker.sock"
 _ENGINE_LIMIT_S = 120
@@ -56,6 +56,11 @@ def _knock(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(_KNOCK_LIMIT_S)
         probe.connect(path)
+
+
+def has_image(engine: "DockerClient", name: str) -> bool:
+    """Whether the engine has an image, without asking a registry."""
+    return bool(engine.images.list(name=name))
 
 
 def sweep(engine: "DockerClient") -> int:
