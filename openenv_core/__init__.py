@@ -31,11 +31,14 @@ from openenv_core.types import Action, EnvironmentMetadata, Image, Observation, 
 
 if TYPE_CHECKING:
     from openenv_core.client import AsyncEnvClient
+    from openenv_core.client.auto import AutoAction, AutoEnv
     from openenv_core.server import ConcurrencyConfig, create_app, create_app_from_spec
 
 __all__ = [
     "Action",
     "AsyncEnvClient",
+    "AutoAction",
+    "AutoEnv",
     "BatchClient",
     "CallTimeoutError",
     "CapacityReachedError",
@@ -68,6 +71,8 @@ __all__ = [
 
 _LOADED_AT_FIRST_USE = {
     "AsyncEnvClient": "openenv_core.client.aio",
+    "AutoAction": "openenv_core.client.auto",
+    "AutoEnv": "openenv_core.client.auto",
     "ConcurrencyConfig": "openenv_core.server",
     "create_app": "openenv_core.server",
     "create_app_from_spec": "openenv_core.server",

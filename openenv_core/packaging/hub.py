@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from openenv_core.errors import ConfigurationError, OpenEnvError
 from openenv_core.packaging.project import MANIFEST
@@ -125,7 +125,7 @@ class Hub:
             made = self._commit(folder, repo_id, there, report)
             if hardware is not None:
                 report(f"request hardware {hardware}")
-                self._api.request_space_hardware(repo_id, cast("Any", hardware))  # the Hub has more of them than its library
+                self._api.request_space_hardware(repo_id, cast("Any", hardware))
             return made
 
     def _commit(self, folder: Path, repo_id: str, there: list[str], report: Callable[[str], None]) -> PushedSpace:
@@ -153,17 +153,22 @@ def _advice(endpoint: str, repo_id: str) -> Iterator[None]:
 
     try:
         yield
+    except OpenEnvError:
+        raise
     except LocalTokenNotFoundError as error:
         raise HubError(_ADVICE[401]) from error
     except HFValidationError as error:
         raise HubError(f"{repo_id!r} is no name of a Space: {error}") from error
     except HfHubHTTPError as error:
         raise _refusal(error, endpoint, repo_id) from error
-    except OSError as error:
-        raise HubError(f"the Hub at {endpoint} cannot be reached: {error}") from error
+    except RuntimeError as error:
+        # An upload that fails in one of the library's threads.
+        if isinstance(error.__cause__, HfHubHTTPError):
+            raise _refusal(error.__cause__, endpoint, repo_id) from error
+        raise HubError(f"the upload failed: {error}") from error
     except Exception as error:
         # The library's transport has errors of its own, below no builtin class; which transport it is has changed.
-        if type(error).__module__.partition(".")[0].startswith("httpx"):
+        if isinstance(error, OSError) or type(error).__module__.startswith("httpx"):
             raise HubError(f"the Hub at {endpoint} cannot be reached: {error}") from error
         raise
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import openenv_core
 from openenv_core.errors import ConfigurationError
+from openenv_core.packaging.templating import is_source
 
 __all__ = ["CORE", "core_wheel_name", "write_core_wheel"]
 
@@ -63,7 +64,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def _package_files() -> Iterator[tuple[str, bytes]]:
     root = Path(openenv_core.__file__).parent
     for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc":
+        if is_source(path):
             yield f"openenv_core/{path.relative_to(root).as_posix()}", path.read_bytes()
 
 

@@ -58,9 +58,11 @@ class Module:
 
 
 def source_modules(folder: Path) -> list[Module]:
-    """The modules of a package, itself included."""
+    """The modules of a package, itself included; not the files of a template, which are another program's."""
     found = []
     for path in sorted(folder.rglob("*.py")):
+        if "templates" in path.relative_to(folder).parts:
+            continue
         parts = [folder.name, *path.relative_to(folder).with_suffix("").parts]
         found.append(Module(".".join(part for part in parts if part != "__init__"), path))
     return found

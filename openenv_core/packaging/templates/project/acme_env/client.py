@@ -1,0 +1,13 @@
+"""The typed client of the acme environment."""
+
+from openenv_core import EnvClient
+
+from acme_env.models import AcmeAction, AcmeObservation, AcmeState
+
+__all__ = ["AcmeEnv"]
+
+
+class AcmeEnv(EnvClient[AcmeAction, AcmeObservation, AcmeState]):
+    """An acme environment on a server."""
+
+    action_type, observation_type, state_type = AcmeAction, AcmeObservation, AcmeState

@@ -1,0 +1,6 @@
+"""Typed client of the acme environment."""
+
+from acme_env.client import AcmeEnv
+from acme_env.models import AcmeAction, AcmeObservation, AcmeState, call
+
+__all__ = ["AcmeAction", "AcmeEnv", "AcmeObservation", "AcmeState", "call"]

@@ -1,0 +1,1 @@
+"""Projects: packed, pushed, made from the template, checked."""

@@ -1,0 +1,77 @@
+"""A Hub, commands, and small projects to push."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from openenv_core.packaging.wheel import write_core_wheel
+from tests.packaging.environments import Environment
+from tests.support.fake_hub import TOKEN, FakeHub, fake_hub
+from tests.support.source import REPOSITORY
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def openenv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs ``openenv`` in this process, as its entry point does."""
+    from openenv_core.cli.main import main
+
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*words: object) -> Done:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.argv", ["openenv", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        said = capsys.readouterr()
+        return Done(code if isinstance(code, int) else 0 if code is None else 1, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    """A Hub to which everything here talks, and at which this user is logged in."""
+    from huggingface_hub import constants
+
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    # The transport that a real Hub negotiates for large files is another service; LFS is the Hub's own.
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    with fake_hub(tmp_path / "hub") as running:
+        monkeypatch.setattr(constants, "ENDPOINT", running.url)
+        monkeypatch.setenv("HF_ENDPOINT", running.url)
+        yield running
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    """A copy of the echo environment, both projects of it, to be spoilt."""
+    for part in ("clients/echo_env", "envs/echo_env"):
+        shutil.copytree(REPOSITORY / part, tmp_path / "copy" / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "copy" / "envs" / "echo_env"
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """A virtual environment with the framework's wheel, which the tests here share."""
+    folder = tmp_path_factory.mktemp("environment")
+    made = Environment(folder / "venv")
+    made.install(write_core_wheel(folder))
+    return made
