@@ -7,6 +7,7 @@ import typer
 from openenv_core import __version__
 from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
+from openenv_core.cli.init import init
 from openenv_core.cli.install_browser import install_browser
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.play import play
@@ -48,3 +49,4 @@ app.command("play")(play)
 app.command("sessions")(sessions)
 app.command("install-browser")(install_browser)
 app.command("push")(push)
+app.command("init")(init)
