@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from openenv_core import __version__
+from openenv_core.cli.build import build
 from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
 from openenv_core.cli.init import init
@@ -12,6 +13,7 @@ from openenv_core.cli.install_browser import install_browser
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.play import play
 from openenv_core.cli.push import push
+from openenv_core.cli.run import run
 from openenv_core.cli.serve import serve
 from openenv_core.cli.sessions import sessions
 
@@ -48,5 +50,7 @@ app.command("check")(check)
 app.command("play")(play)
 app.command("sessions")(sessions)
 app.command("install-browser")(install_browser)
+app.command("build")(build)
+app.command("run")(run)
 app.command("push")(push)
 app.command("init")(init)
