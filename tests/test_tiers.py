@@ -62,7 +62,7 @@ TESTED_ELSEWHERE = {
     "openenv_core.conformance": "tests/conformance: the checks are run on environments, good and broken",
     "openenv_core.packaging": "tests/packaging: projects are made, checked, built and pushed there",
     "openenv_core.recording": "tests/recording: it is tried on real disks, by real servers, and killed while it writes",
-    "openenv_core.runtimes": "tests/process: they start processes and containers",
+    "openenv_core.runtimes": "tests/containers, tests/process: they start processes and containers",
     "openenv_core.server.playground": "tests/playground: a page is tried in a browser",
     "openenv_core.server.watch": "tests/recording: what is watched is what is recorded",
     "openenv_core.server.runner": "tests/process: it runs a whole process; all server tests here use its transport",

@@ -1,5 +1,6 @@
 """Building images with the docker command: which command, which context, which names."""
 
+import glob
 import os
 import re
 import shlex
@@ -50,7 +51,7 @@ def find_context(dockerfile: Path) -> Path:
 
 
 def _missing(folder: Path, sources: Iterable[str]) -> list[str]:
-    return [source for source in sources if not any(folder.glob(source.strip("/") or "."))]
+    return [source for source in sources if not glob.glob(f"{glob.escape(str(folder))}/{source.strip('/')}")]
 
 
 @dataclass(frozen=True)
