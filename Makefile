@@ -63,11 +63,17 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The tests of the images take a container engine: the machine's own or, as root on Debian, one of their own meanwhile.
+# `make engine` leaves that running, and `docker/engine.sh down` stops it.
+.PHONY: engine
+engine:
+	@docker/engine.sh up
+
 test: check browser $(PEER)/.ready $(TRL)/.ready
-	@$(BIN)/pytest || { \
+	@docker/engine.sh run $(BIN)/pytest || { \
 	  echo "what failed is run once more: on a busy machine a limit of time may have been too short;"; \
 	  echo "what fails twice is broken, and what fails once is worth a look."; \
-	  $(BIN)/pytest --last-failed --last-failed-no-failures none; }
+	  docker/engine.sh run $(BIN)/pytest --last-failed --last-failed-no-failures none; }
 
 bench: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python -m benchmarks.core
