@@ -8,6 +8,7 @@ from openenv_core import __version__
 from openenv_core.cli.build import build
 from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
+from openenv_core.cli.eval import evaluate
 from openenv_core.cli.init import init
 from openenv_core.cli.install_browser import install_browser
 from openenv_core.cli.list import list_environments
@@ -48,6 +49,7 @@ app.command("list")(list_environments)
 app.command("demo")(demo)
 app.command("check")(check)
 app.command("play")(play)
+app.command("eval")(evaluate)
 app.command("sessions")(sessions)
 app.command("install-browser")(install_browser)
 app.command("build")(build)

@@ -1,20 +1,18 @@
 """``openenv play``: a person plays an environment in the terminal."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    import threading
+from openenv_core.cli._options import endings, key_and_value
 
+if TYPE_CHECKING:
     from openenv_core.cli._game import Table
 
 __all__ = ["play"]
 
-_INTERRUPTED = 130
 _IDLE = "86400"
 """Seconds that a server of our own waits for a player: a person may think, or have lunch."""
 
@@ -40,9 +38,9 @@ def play(
     """
     import secrets
 
-    options = dict(map(_pair, option or ()))
+    options = dict(map(key_and_value, option or ()))
     first = seed if seed is not None else secrets.randbelow(100_000)
-    with _endings():
+    with endings():
         _play(target, first, options, variant)
 
 
@@ -62,67 +60,6 @@ def _play(target: str, seed: int, options: Mapping[str, Any], variant: str | Non
         table = _table(url, token, name, about)
         with GenericEnvClient(base_url=url, token=token) as client:
             Game(client, table, console, seed, options).run()
-
-
-@contextlib.contextmanager
-def _endings() -> Iterator[None]:
-    """However the command ends, what it has started ends with it: a closed terminal unwinds it like Ctrl-C does."""
-    import signal
-    import sys
-    import threading
-
-    heard = threading.Event()
-
-    def end(number: int, frame: Any) -> None:
-        heard.set()
-        signal.signal(number, signal.SIG_IGN)  # once is enough: another one must not end the tidying up
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(128 + number)
-
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), end)
-    try:
-        with _insisting(heard):
-            yield
-    except KeyboardInterrupt:
-        print("\nGoodbye.")
-        sys.exit(_INTERRUPTED)
-
-
-@contextlib.contextmanager
-def _insisting(heard: "threading.Event") -> Iterator[None]:
-    """Repeat a signal until its handler has run.
-
-    One that comes in the moment before the line editor begins to wait for a key would be heard at the next key only.
-    """
-    import os
-    import signal
-    import threading
-
-    if not hasattr(signal, "pthread_kill"):
-        yield
-        return
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-
-    def insist() -> None:
-        number = os.read(reading, 1)
-        while number and not heard.wait(0.1):
-            signal.pthread_kill(threading.main_thread().ident or 0, number[0])
-
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    thread = threading.Thread(target=insist, name="openenv-signals", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        heard.set()
-        os.close(writing)
-        thread.join()
-        os.close(reading)
 
 
 @contextlib.contextmanager
@@ -199,13 +136,3 @@ def _fetched(url: str, path: str, token: str | None) -> dict[str, Any]:
     except (httpx.HTTPError, ValueError) as error:
         raise ConnectionFailedError(f"{base} does not answer as an environment server does: {error}") from error
     return document if isinstance(document, dict) else {}
-
-
-def _pair(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise typer.BadParameter(f"{text!r}: write KEY=VALUE, for example game_name=catch", param_hint="--option")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
