@@ -33,6 +33,7 @@ _SOURCES = ("url", "image", "git")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _HUB_LIMIT_S = 20.0
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _INSTALL_LIMIT_S = 900.0
 _STUCK = {
     "BUILD_ERROR": "its image does not build; its page on the Hub shows why",
@@ -239,7 +240,7 @@ class SpaceRepositoryRuntime:
                 "GIT_CONFIG_KEY_0": f"http.{hub_address()}/.extraHeader",
                 "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
             }
-        environ = {**os.environ, "GIT_TERMINAL_PROMPT": "0", **credentials}
+        environ = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1", **credentials}
         for command in (
             ["git", "clone", "--quiet", "--no-checkout", url, str(folder)],
             ["git", "-C", str(folder), "checkout", "--quiet", "--detach", self._revision],
@@ -247,6 +248,19 @@ class SpaceRepositoryRuntime:
             failure = _run(command, environ)
             if failure is not None:
                 raise ConnectionFailedError(f"the repository of {self._space} cannot be had: {failure}")
+        for wheel in sorted(folder.glob("wheels/*.whl")):
+            if wheel.read_bytes().startswith(_LFS_POINTER):
+                self._fetch(wheel.relative_to(folder).as_posix(), wheel)
+
+    def _fetch(self, name: str, place: Path) -> None:
+        """Get a file that the Hub keeps apart from the repository, without git-lfs, which may not be installed."""
+        url = f"{hub_address()}/spaces/{self._space}/resolve/{self._revision}/{name}"
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        try:
+            answer = httpx.get(url, headers=headers, timeout=_HUB_LIMIT_S, follow_redirects=True).raise_for_status()
+        except httpx.HTTPError as error:
+            raise ConnectionFailedError(f"{name} of {self._space} cannot be had: {error}") from error
+        place.write_bytes(answer.content)
 
 
 def _install_into(home: Path) -> None:

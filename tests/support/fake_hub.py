@@ -208,7 +208,7 @@ _ROUTES = {
     f"POST /api/spaces/{_SPACE}/hardware": "hardware",
     rf"POST /spaces/{_SPACE}\.git/info/lfs/objects/batch": "batch",
     r"PUT /lfs/(?P<oid>[0-9a-f]{64})": "blob",
-    f"GET /spaces/{_SPACE}/resolve/main/(?P<name>.+)": "resolve",
+    f"GET /spaces/{_SPACE}/resolve/(?:main|[0-9a-f]{{40}})/(?P<name>.+)": "resolve",
     f"GET /spaces/{_SPACE}/(?P<name>HEAD|info/refs|objects/.+)": "git",
 }
 
