@@ -8,6 +8,7 @@ from openenv_core import __version__
 from openenv_core.cli.build import build
 from openenv_core.cli.check import check
 from openenv_core.cli.demo import demo
+from openenv_core.cli.doctor import doctor
 from openenv_core.cli.eval import evaluate
 from openenv_core.cli.init import init
 from openenv_core.cli.install_browser import install_browser
@@ -17,6 +18,7 @@ from openenv_core.cli.push import push
 from openenv_core.cli.run import run
 from openenv_core.cli.serve import serve
 from openenv_core.cli.sessions import sessions
+from openenv_core.cli.validate import validate
 
 __all__ = ["app"]
 
@@ -56,3 +58,5 @@ app.command("build")(build)
 app.command("run")(run)
 app.command("push")(push)
 app.command("init")(init)
+app.command("validate")(validate)
+app.command("doctor")(doctor)

@@ -13,7 +13,6 @@ import typer
 from openenv_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from openenv_core.packaging.project import Project
     from openenv_core.packaging.space import SpaceOptions, SpacePlan
 
 __all__ = ["push"]
@@ -60,6 +59,7 @@ def push(
 
     Log in first with `hf auth login`, or set HF_TOKEN. Exit code 0: pushed; 1: refused, with the reason.
     """
+    from openenv_core.cli.build import variables_of
     from openenv_core.packaging.hub import Hub
     from openenv_core.packaging.project import find_project
     from openenv_core.packaging.space import SpaceOptions, plan_space
@@ -75,7 +75,7 @@ def push(
         hub.endpoint,
         core,
         variant,
-        _variant(project, variant),
+        variables_of(project, variant),
         tuple(exclude or ()),
     )
     plan = plan_space(project, options)
@@ -114,17 +114,6 @@ def _secret(name: str) -> str:
     if not os.environ.get(name):
         raise ConfigurationError(f"--secret {name}: the environment variable {name} is not set here")
     return os.environ[name]
-
-
-def _variant(project: "Project", variant: str | None) -> Mapping[str, str]:
-    if variant is None:
-        return {}
-    from openenv_core.targets import load_spec
-
-    variants = load_spec(project.name).variants or {}
-    if variant not in variants:
-        raise ConfigurationError(f"{project.name} has no variant {variant!r}; it has: {', '.join(variants) or 'none'}")
-    return variants[variant]
 
 
 def _refuse_values(plan: "SpacePlan", secrets: Mapping[str, str]) -> None:

@@ -41,7 +41,7 @@ class AutoEnv:
         base_url: str | None = None,
         docker_image: str | None = None,
         container_provider: Any = None,
-        wait_timeout: float = 30.0,
+        wait_timeout: float = 120.0,
         env_vars: Mapping[str, str] | None = None,
         trust_remote_code: bool = False,
         skip_install: bool = False,
@@ -57,7 +57,7 @@ class AutoEnv:
                 started.
             docker_image: the image to start; default: ``openenv-NAME``.
             container_provider: what starts it; default: the local Docker engine.
-            wait_timeout: the container must be ready within so many seconds.
+            wait_timeout: the container, or the Space, must be ready within so many seconds.
             env_vars: environment variables of the container.
             trust_remote_code: the client of a Space may be installed here; ``OPENENV_TRUST_REMOTE_CODE=1`` says so too.
             skip_install: use the Space without its client: actions and observations are dicts.
@@ -69,16 +69,19 @@ class AutoEnv:
         """
         if _is_space(name):
             found = _space_client(name, trust_remote_code, skip_install, revision)
-            return found(base_url=base_url or f"https://{_space_host(name)}", **options)
+            if base_url is None:
+                return found.from_space(_repo_id(name), start_limit_s=wait_timeout, **options).sync()
+            return found(base_url=base_url, **options)
         found = GenericEnvClient if skip_install else cls.get_env_class(name)
         if base_url is not None:
             return found(base_url=base_url, **options)
-        image = docker_image or f"openenv-{_entry(name).name.removesuffix('_env').replace('_', '-')}"
-        start: Any = getattr(found, "from_docker_image")  # noqa: B009 - it comes with the extra `docker`
-        more = {"provider": container_provider} if container_provider is not None else {}
-        handle = start(image, env_vars=env_vars, ready_timeout_s=wait_timeout, **more, **options)
-        client: EnvClient[Any, Any, Any] = handle.sync()
-        return client
+        return found.from_docker_image(
+            docker_image or _default_image(_entry(name).name),
+            container_provider,
+            env_vars=env_vars,
+            start_limit_s=wait_timeout,
+            **options,
+        ).sync()
 
     from_hub = from_env
 
@@ -107,7 +110,7 @@ class AutoEnv:
             "action_class": _name(found.action_type),
             "observation_class": _name(found.observation_type),
             "module": entry.module,
-            "default_image": f"openenv-{entry.name.removesuffix('_env').replace('_', '-')}",
+            "default_image": _default_image(entry.name),
         }
 
     @classmethod
@@ -181,6 +184,10 @@ def _load(entry: EntryPoint) -> type[EnvClient[Any, Any, Any]]:
     return found
 
 
+def _default_image(name: str) -> str:
+    return f"openenv-{name.removesuffix('_env').replace('_', '-')}"
+
+
 def _name(model: Any) -> str:
     members = get_args(model)
     return " | ".join(map(_name, members)) if members else str(getattr(model, "__name__", model))
@@ -197,17 +204,15 @@ def _repo_id(name: str) -> str:
     return found.group(1)
 
 
-def _space_host(name: str) -> str:
-    return f"{re.sub(r'[^a-z0-9]', '-', _repo_id(name).lower())}.hf.space"
-
-
 def _space_client(
     name: str, trust_remote_code: bool, skip_install: bool, revision: str | None
 ) -> type[EnvClient[Any, Any, Any]]:
     """The client class of a Space: the one that is installed from it, or else from the commit that is trusted."""
     if skip_install:
         return GenericEnvClient
-    url = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co').rstrip('/')}/spaces/{_repo_id(name)}"
+    from openenv_core.runtimes.space import hub_address
+
+    url = f"{hub_address()}/spaces/{_repo_id(name)}"
     entry = _installed_from(url, revision)
     if entry is None:
         trusted = trust_remote_code or os.environ.get("OPENENV_TRUST_REMOTE_CODE", "").lower() in _YES

@@ -7,6 +7,7 @@ from typing import Any
 
 from openenv_core.errors import ConfigurationError
 from openenv_core.packaging.project import Project
+from openenv_core.runtimes.space import space_subdomain
 
 __all__ = ["front_matter", "space_card", "space_host"]
 
@@ -35,8 +36,8 @@ def front_matter(readme: str) -> tuple[dict[str, Any], str]:
 
 
 def space_host(repo_id: str) -> str:
-    """The host of a Space: owner and name in lower case, with a hyphen for whatever is no letter or digit."""
-    return f"{re.sub(r'[^a-z0-9]', '-', repo_id.lower())}.hf.space"
+    """The host of a Space."""
+    return f"{space_subdomain(repo_id)}.hf.space"
 
 
 def space_card(project: Project, repo_id: str, space_url: str, *, variant: str | None = None) -> str:

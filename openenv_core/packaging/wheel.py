@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import importlib.metadata
+import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import openenv_core
@@ -41,6 +42,10 @@ def write_core_wheel(folder: Path) -> Path:
             f"this is openenv-core {openenv_core.__version__}, but its metadata are of version {version}: "
             "install it again"
         )
+    if _is_stale(importlib.metadata.distribution(CORE)):
+        raise ConfigurationError(
+            "pyproject.toml requires something else than when openenv-core was installed here: install it again"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / core_wheel_name()
     stem = f"openenv_core-{version}.dist-info"
@@ -52,6 +57,25 @@ def write_core_wheel(folder: Path) -> Path:
             record.append(f"{name},sha256={digest},{len(data)}\n")
         archive.writestr(_entry(f"{stem}/RECORD"), "".join([*record, f"{stem}/RECORD,,\n"]))
     return path
+
+
+def _is_stale(installed: importlib.metadata.Distribution) -> bool:
+    """Whether an editable install has metadata of another time than its ``pyproject.toml``."""
+    from packaging.requirements import Requirement
+
+    source = Path(openenv_core.__file__).parent.parent / "pyproject.toml"
+    if not source.is_file() or '"editable": true' not in (installed.read_text("direct_url.json") or ""):
+        return False
+    project = tomllib.loads(source.read_text(encoding="utf-8"))["project"]
+    stated = [
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
+
+    def plain(requirements: Iterable[str]) -> set[tuple[str, str]]:
+        return {(each.name, str(each.specifier)) for each in map(Requirement, requirements)}
+
+    return plain(stated) != plain(installed.requires or ())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
