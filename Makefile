@@ -82,5 +82,17 @@ bench: $(VENV)/.dev $(PEER)/.ready
 train-demo: $(TRL)/.ready
 	@$(TRL)/bin/python -m openenv_core.training.demo
 
+# All distributions get one version: make version VERSION=1.2.0
+.PHONY: version
+version:
+	@$(PYTHON) scripts/set_version.py $(VERSION)
+
+# Wheels and source distributions of all of them, in dist/.
+.PHONY: build-packages
+build-packages: $(VENV)/.dev
+	@rm -rf dist
+	@for project in . $(dir $(PROJECTS)); do $(BIN)/python -m build --outdir dist $$project || exit 1; done
+	@$(BIN)/python -m twine check --strict dist/*
+
 clean:
 	rm -rf $(VENV) $(PEER) $(TRL) .mypy_cache .pytest_cache .ruff_cache .hypothesis

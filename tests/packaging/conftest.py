@@ -1,7 +1,10 @@
 """A Hub, commands, and small projects to push."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,3 +78,44 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     made = Environment(folder / "venv")
     made.install(write_core_wheel(folder))
     return made
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """All distributions of the repository, built.
+
+    Attributes:
+        folder: where their files are.
+    """
+
+    folder: Path
+
+    def wheel(self, name: str) -> Path:
+        """The wheel of a distribution."""
+        return next(self.folder.glob(f"{name.replace('-', '_')}-*.whl"))
+
+
+PROJECTS = (REPOSITORY, *sorted(path.parent for path in REPOSITORY.glob("[ce]*s/*/pyproject.toml")))
+"""The folders of the repository's distributions."""
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """Builds them all: a source distribution each, and the wheel from that."""
+    folder = tmp_path_factory.mktemp("distributions")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda project: _build(project, folder), PROJECTS))
+    return Distributions(folder)
+
+
+def _build(project: Path, folder: Path) -> None:
+    # What a build requires is installed with the tests' own tools, but for a hook that requires more.
+    isolation = ["--no-isolation"] if not (project / "hatch_build.py").exists() else []
+    done = subprocess.run(
+        [sys.executable, "-m", "build", *isolation, "--outdir", folder, project],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, f"{project}\n{done.stdout}\n{done.stderr}"

@@ -39,12 +39,16 @@ class Environment:
             script.chmod(0o755)
 
     def install(self, *what: str | Path) -> None:
-        """Install wheels or folders."""
-        self.run(
-            *(sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet"),
-            *("--disable-pip-version-check", "--no-deps", "--no-index", "--no-build-isolation", "--force-reinstall"),
-            *what,
-        )
+        """Install wheels or folders without what they require."""
+        self._install("--no-deps", "--no-index", "--force-reinstall", *what)
+
+    def install_with_requirements(self, *what: str | Path, cwd: Path | None = None) -> None:
+        """Install as a user would. What is not ours is here already, so the index is not asked; direct URLs are."""
+        self._install("--no-index", *what, cwd=cwd)
+
+    def _install(self, *words: str | Path, cwd: Path | None = None) -> None:
+        pip = (sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet")
+        self.run(*pip, "--disable-pip-version-check", "--no-build-isolation", *words, cwd=cwd)
 
     def run(self, *words: str | Path, cwd: Path | None = None, **variables: str) -> str:
         """Run a command, with this environment's commands first; returns what it printed. Fails where it fails."""
