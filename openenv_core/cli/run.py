@@ -65,13 +65,19 @@ def run(
         cpus=cpus,
         start_limit_s=start_limit,
     )
+    why = _until_stopped(runtime, token="OPENENV_TOKEN" in variables, as_json=as_json)
+    raise typer.Exit(_ENDED if why is not None else 0)
+
+
+def _until_stopped(runtime: "DockerRuntime", *, token: bool, as_json: bool) -> str | None:
+    """Start the server, tell of it, and wait; why it ended by itself, ``None`` where it was stopped."""
     signal.signal(signal.SIGTERM, _interrupt)
     why = None
     try:
         if not as_json:
-            typer.secho(f"starting {image} ...", err=True)
+            typer.secho(f"starting {runtime.image} ...", err=True)
         runtime.start()
-        _tell(runtime, token="OPENENV_TOKEN" in variables, as_json=as_json)
+        _tell(runtime, token=token, as_json=as_json)
         while (why := runtime.why_ended()) is None:
             time.sleep(1.0)
         _tell_end(runtime, why)
@@ -80,7 +86,7 @@ def run(
             typer.secho("stopping ...", err=True)
     finally:
         runtime.stop()
-    raise typer.Exit(_ENDED if why is not None else 0)
+    return why
 
 
 def _interrupt(number: int, frame: Any) -> None:

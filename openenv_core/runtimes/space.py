@@ -24,6 +24,7 @@ __all__ = [
     "SpaceRepositoryRuntime",
     "SpaceRuntime",
     "check_space",
+    "hub_address",
     "registry_image",
     "space_runtime",
     "space_subdomain",

@@ -22,6 +22,9 @@ __all__ = ["CONFINED", "IMAGES", "LIMIT_S", "Images", "Shipped", "health", "run_
 LIMIT_S = 420
 """Of one test: the first that needs an image waits for it to be built."""
 
+_SECOND = 1_000_000_000
+"""In the engine's unit."""
+
 PLAYER = Path(__file__).with_name("player.py")
 
 CONFINED: dict[str, Any] = {
@@ -96,7 +99,10 @@ def run_container(engine: "DockerClient", image: str, **options: Any) -> Iterato
     """A container, published on a free port of the loopback interface unless the options say otherwise; ready."""
     if not {"network_mode", "ports"} & set(options):
         options["ports"] = {"8000/tcp": ("127.0.0.1", None)}
-    container = engine.containers.run(image, detach=True, **{**CONFINED, **options})
+    # The image's own probe, more often: nobody waits five seconds here.
+    probe = engine.images.get(image).attrs["Config"]["Healthcheck"]["Test"]
+    often = {"test": probe, "interval": _SECOND, "timeout": 5 * _SECOND, "retries": 2, "start_period": 0}
+    container = engine.containers.run(image, detach=True, **{**CONFINED, "healthcheck": often, **options})
     try:
         eventually(lambda: health(container) in ("healthy", "ended"), limit_s=60)
         assert health(container) == "healthy", container.logs().decode()

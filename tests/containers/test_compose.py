@@ -7,9 +7,10 @@ import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
+from openenv_core.runtimes.readiness import is_ready
+from tests.containers import player
 from tests.containers.engine import IMAGES, LIMIT_S, Images
 from tests.support.source import REPOSITORY
 from tests.support.waiting import eventually
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(LIMIT_S)
 
 _FILE = REPOSITORY / "docker" / "compose.yaml"
-_PORTS = ("ECHO_PORT", "WORDLE_PORT", "CATCH_PORT", "BROWSERGYM_PORT")
+_PORTS = {
+    "echo_env": "ECHO_PORT",
+    "textarena_env": "WORDLE_PORT",
+    "openspiel_env": "CATCH_PORT",
+    "browsergym_env": "BROWSERGYM_PORT",
+}
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +41,14 @@ def compose() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def ports(engine: "DockerClient", images: Images, compose: list[str]) -> Iterator[list[int]]:
+def ports(engine: "DockerClient", images: Images, compose: list[str]) -> Iterator[dict[str, int]]:
     for each in IMAGES:
         images(each.environment)
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in _PORTS]
-    chosen = [int(listener.getsockname()[1]) for listener in listeners]
+    chosen = {name: int(each.getsockname()[1]) for name, each in zip(_PORTS, listeners, strict=True)}
     for listener in listeners:
         listener.close()
-    environ = {**os.environ, **{name: str(port) for name, port in zip(_PORTS, chosen, strict=True)}}
+    environ = {**os.environ, **{_PORTS[name]: str(port) for name, port in chosen.items()}}
     project = [*compose, "--file", str(_FILE), "--project-name", f"openenv-test-{os.getpid()}"]
     up = subprocess.run(
         [*project, "up", "--detach", "--no-build"],
@@ -60,15 +66,9 @@ def ports(engine: "DockerClient", images: Images, compose: list[str]) -> Iterato
         subprocess.run(down, env=environ, capture_output=True, timeout=120, check=True)
 
 
-def test_all_four_become_ready(ports: list[int]) -> None:
-    def names() -> list[str]:
-        found = []
-        for port in ports:
-            try:
-                found.append(httpx.get(f"http://127.0.0.1:{port}/metadata", timeout=5, trust_env=False).json()["name"])
-            except httpx.HTTPError:
-                return []
-        return found
-
-    eventually(names, limit_s=60)
-    assert names() == ["echo_env", "textarena_env", "openspiel_env", "browsergym_env"]
+def test_all_four_play(ports: dict[str, int]) -> None:
+    for each in IMAGES:
+        url = f"http://127.0.0.1:{ports[each.environment]}"
+        eventually(lambda url=url: is_ready(url), limit_s=60)
+        result = getattr(player, each.environment)(url)
+        assert f"{result.reward} {result.done}".endswith(each.played)
