@@ -322,6 +322,7 @@ class EnvironmentSpec:
             so that it ends the start rather than the first session.
         example_action: a typical action as plain values, for programs and forms to begin with.
         tools: ``"module:Class"`` of the tools that a trainer gives a model, for example ``"echo_env.tools:EchoTools"``.
+        page_options: options of reset with which the page's form begins; a person may change them.
         render, actions: what people are shown and offered, as the static methods of the same names on
             :class:`Environment` say it; these come first.
     """
@@ -342,6 +343,7 @@ class EnvironmentSpec:
     check: Callable[[], object] | None = None
     example_action: Mapping[str, Any] | None = None
     tools: str | None = None
+    page_options: Mapping[str, Any] | None = None
     render: Callable[[Any], Any] | None = None
     actions: Callable[[Any], Any] | None = None
 

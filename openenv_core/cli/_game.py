@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +13,17 @@ from rich.text import Text
 from openenv_core.cli._drawing import draw
 from openenv_core.client import GenericEnvClient
 from openenv_core.errors import ConnectionFailedError, OpenEnvError, SessionLostError
-from openenv_core.rendering import Question, questions_of, summary_of, view_of, visible
+from openenv_core.rendering import (
+    NO_HOOKS,
+    Hooks,
+    Labelled,
+    Part,
+    Question,
+    questions_of,
+    summary_of,
+    view_of,
+    visible,
+)
 from openenv_core.types import StepResult
 
 __all__ = ["Game", "Table"]
@@ -49,12 +59,16 @@ class Table:
         description: one line on it.
         place: where its server is.
         action_schema: the JSON schema of its actions.
+        hooks: how its author shows it.
+        observation_type: what the hooks take; ``None`` for the plain values.
     """
 
     name: str
     description: str
     place: str
     action_schema: Mapping[str, Any]
+    hooks: Hooks = NO_HOOKS
+    observation_type: Any = None
 
 
 @dataclass
@@ -77,6 +91,7 @@ class Game:
     _episode: list[Mapping[str, Any]] = field(default_factory=list)
     _facts: dict[str, Any] = field(default_factory=dict)
     _questions: tuple[Question, ...] = ()
+    _labelled: Sequence[Labelled] = ()
     _steps: int = 0
     _return: float = 0.0
     _over: bool = True
@@ -132,13 +147,28 @@ class Game:
         self._episode.append(result.observation)
         self._return += float(result.reward or 0.0)
         self._over = result.done
-        self.console.print(draw(view_of(self._episode, self._facts), self.console), soft_wrap=False)
+        parts = self._by_author(result.observation)
+        self.console.print(draw(parts or view_of(self._episode, self._facts), self.console), soft_wrap=False)
         if self._steps:
             reward = "none" if result.reward is None else f"{result.reward:g}"
             self.console.print(f"[dim]Move {self._steps}: reward {reward}, return {self._return:g}.[/dim]")
         self._questions = questions_of(self.table.action_schema, result.observation, self._facts)
         if self._over:
             self._tell_end(result)
+
+    def _by_author(self, observation: Mapping[str, Any]) -> list[Part] | None:
+        """What the author's own hooks show; the actions that they name are kept."""
+        hooks, model = self.table.hooks, self.table.observation_type
+        self._labelled = ()
+        if hooks == NO_HOOKS:
+            return None
+        try:
+            seen = observation if model is None else model.model_validate(observation)
+            self._labelled = hooks.labelled(seen) or ()
+            return hooks.parts(seen)
+        except Exception as error:  # noqa: BLE001 - the author's code may raise anything, and the game goes on
+            self._complain(f"The environment's own view failed: {error}")
+            return None
 
     def _tell_end(self, result: StepResult[dict[str, Any]]) -> None:
         success = result.observation.get("success")
@@ -175,6 +205,7 @@ class Game:
 
     def _ask_action(self) -> dict[str, Any]:
         """One action, by one question after the other, or as JSON."""
+        self._list_labelled()
         if not self._questions:
             return self._ask_whole()
         action: dict[str, Any] = {}
@@ -185,9 +216,11 @@ class Game:
                 line = self._ask(f"{visible(question.field)}> ")
                 is_text = question.kind == "text"
                 whole = self._whole(line, is_text)
+                if whole is None and not action:
+                    whole = self._picked(line.strip())
                 if whole is not None:
                     return whole
-                if self._command(line.strip(), bare=not is_text):
+                if self._command(line.strip(), bare=not is_text) or self._is_draft(line.strip()):
                     continue
                 try:
                     action[question.field] = question.read(line[1:] if line.startswith("//") else line)
@@ -195,9 +228,32 @@ class Game:
                     self._complain(f"{str(error)[0].upper()}{str(error)[1:]}. Nothing was played.")
         return action
 
+    def _list_labelled(self) -> None:
+        for number, one in enumerate(self._labelled[:_LISTED], start=1):
+            self.console.print(Text.assemble((f"  {number:2}", "bold"), f" {one.label}"))
+
+    def _chosen(self, line: str) -> Labelled | None:
+        """The action whose number was typed."""
+        is_number = line.isdecimal() and 0 < int(line) <= min(_LISTED, len(self._labelled))
+        return self._labelled[int(line) - 1] if is_number else None
+
+    def _picked(self, line: str) -> dict[str, Any] | None:
+        chosen = self._chosen(line)
+        return None if chosen is None or chosen.draft else dict(chosen.action)
+
+    def _is_draft(self, line: str) -> bool:
+        """Tell what is to be completed, where the number of such an action was typed."""
+        chosen = self._chosen(line)
+        if chosen is None:
+            return False
+        self._complain(f"Complete this: {', '.join(map(str, chosen.action.values()))}")
+        return True
+
     def _ask_whole(self) -> dict[str, Any]:
         while True:
             line = self._ask("action as JSON> ")
+            if (picked := self._picked(line.strip())) is not None:
+                return picked
             if self._command(line.strip(), bare=True):
                 continue
             whole = self._whole(f"/json {line}" if not line.startswith("/json") else line, True)

@@ -55,16 +55,16 @@ def _play(target: str, seed: int, options: Mapping[str, Any], variant: str | Non
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - lines can be edited, and earlier ones called back
     console = Console(highlight=False)
-    with _served(target, variant, console) as (url, name, about):
+    with _served(target, variant, console) as (url, spec, name):
         token = os.environ.get("OPENENV_TOKEN") or None
-        table = _table(url, token, name, about)
+        table = _table(url, token, spec, name)
         with GenericEnvClient(base_url=url, token=token) as client:
             Game(client, table, console, seed, options).run()
 
 
 @contextlib.contextmanager
-def _served(target: str, variant: str | None, console: Any) -> Iterator[tuple[str, str, str]]:
-    """The address of the environment's server, with a name and a line for the first screen."""
+def _served(target: str, variant: str | None, console: Any) -> Iterator[tuple[str, Any, str]]:
+    """The address of the environment's server, what is installed of it, where that is known, and a name."""
     from openenv_core.errors import ConfigurationError
     from openenv_core.runtimes.process import ProcessRuntime
     from openenv_core.targets import resolve
@@ -73,16 +73,16 @@ def _served(target: str, variant: str | None, console: Any) -> Iterator[tuple[st
     if found.url is not None:
         if variant is not None:
             raise ConfigurationError(f"--variant cannot change {target}, a server that runs already")
-        yield found.url if "://" in found.url else f"http://{found.url}", "", ""
+        yield found.url if "://" in found.url else f"http://{found.url}", None, ""
         return
-    name, about = (found.spec.name, found.spec.description) if found.spec is not None else (target, "")
+    name = found.spec.name if found.spec is not None else target
     runtime = ProcessRuntime(
         _with_text(target), env_vars=_variant(found.spec, variant), arguments=["--idle-timeout", _IDLE]
     )
     with contextlib.ExitStack() as stack:
         with console.status(f"Starting {name} …"):
             stack.enter_context(runtime)
-        yield runtime.base_url, name, about
+        yield runtime.base_url, found.spec, name
 
 
 def _variant(spec: Any, variant: str | None) -> Mapping[str, str]:
@@ -109,18 +109,38 @@ def _with_text(target: str) -> str:
     return f"{target}?render_mode=ansi" if "ansi" in modes else target
 
 
-def _table(url: str, token: str | None, name: str, about: str) -> "Table":
-    """What the server tells of the environment."""
+def _table(url: str, token: str | None, spec: Any, name: str) -> "Table":
+    """What the server tells of the environment, and how its author shows it, where that is installed here."""
     from openenv_core.cli._game import Table
+    from openenv_core.environment import class_of_factory
+    from openenv_core.rendering import NO_HOOKS, hooks_of
 
-    schema = _fetched(url, "/schema", token).get("action", {})
+    schema = dict(_fetched(url, "/schema", token)).get("action", {})
+    about = spec.description if spec is not None else ""
     if not name:
-        metadata = _fetched(url, "/metadata", token)
+        metadata = dict(_fetched(url, "/metadata", token))
         name, about = str(metadata.get("name", url)), str(metadata.get("description", ""))
-    return Table(name, about, url, schema)
+        spec = _installed_as(_fetched(url, "/list_environments", token))
+    if spec is None:
+        return Table(name, about, url, schema, NO_HOOKS)
+    hooks = hooks_of(class_of_factory(spec.factory), spec.render, spec.actions)
+    return Table(name, about, url, schema, hooks, spec.observation_type)
 
 
-def _fetched(url: str, path: str, token: str | None) -> dict[str, Any]:
+def _installed_as(names: Any) -> Any:
+    """What is installed here of the environment that a server hosts."""
+    from openenv_core.errors import ConfigurationError
+    from openenv_core.targets import load_spec
+
+    if not isinstance(names, list) or len(names) != 1:
+        return None
+    try:
+        return load_spec(str(names[0]))
+    except ConfigurationError:
+        return None
+
+
+def _fetched(url: str, path: str, token: str | None) -> Any:
     import httpx
 
     from openenv_core.client._base import is_loopback
@@ -135,4 +155,4 @@ def _fetched(url: str, path: str, token: str | None) -> dict[str, Any]:
         document = reply.raise_for_status().json()
     except (httpx.HTTPError, ValueError) as error:
         raise ConnectionFailedError(f"{base} does not answer as an environment server does: {error}") from error
-    return document if isinstance(document, dict) else {}
+    return document if isinstance(document, dict | list) else {}

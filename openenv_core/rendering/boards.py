@@ -35,6 +35,9 @@ _KINDS: Final = {
     "cliff_walking": _Kind(r"[.PXG]+", {"P": "own", "X": "danger", "G": "goal", ".": "empty"}),
     "2048": _Kind(r"(?: *\d+)+ *", {"0": "empty"}),
 }
+_UNNAMED: Final = _Kind(r"[.xo]{3,}", _SIDES)
+"""What a board looks like where nobody says which game it is."""
+
 _SWAPPED: Final[Mapping[Tone, Tone]] = {"own": "other", "other": "own"}
 
 
@@ -43,12 +46,12 @@ def game_board(text: str, game: str, legal: Collection[int] = (), seat: int = 0)
 
     Args:
         text: what the environment wrote.
-        game: OpenSpiel's name of the game; of one that is not known the text is shown as it is.
+        game: OpenSpiel's name of the game; of one that is not known the text is shown as it is. Empty: nobody says.
         legal: the actions that may be played; where an action is a cell or a column, the board shows its number.
         seat: the player's seat, counted from 0.
     """
     lines = visible(text).strip("\n").split("\n")
-    kind = _KINDS.get(game)
+    kind = _KINDS.get(game) if game else _UNNAMED
     first, last = _block(lines, kind.line) if kind else (0, 0)
     if kind is None or first == last:
         return [Text("\n".join(lines))]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from openenv_core.types import Image
 
-__all__ = ["Cell", "Grid", "Html", "Labelled", "Part", "Picture", "Text", "Tone"]
+__all__ = ["Cell", "Grid", "Html", "Labelled", "Mark", "Part", "Picture", "Text", "Tone"]
 
 Tone = Literal["plain", "empty", "right", "near", "wrong", "own", "other", "goal", "danger", "notice"]
 """What a cell or a text means, from which its colour follows. ``right``, ``near`` and ``wrong``: a guess. ``own`` and
@@ -55,6 +55,21 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A place in a picture where a click does an action.
+
+    Attributes:
+        label: what stands there.
+        box: the left edge, the top, width and height, in pixels of the picture.
+        labelled: the action, and what it is called.
+    """
+
+    label: str
+    box: tuple[float, float, float, float]
+    labelled: "Labelled"
+
+
+@dataclass(frozen=True)
 class Picture:
     """A picture.
 
@@ -63,11 +78,13 @@ class Picture:
         description: what a person who does not see it is told.
         click: an action in whose texts ``{x}`` and ``{y}`` stand for the pixel that was clicked; ``None`` where a click
             means nothing. A terminal cannot show pictures, and says so.
+        marks: places in it that have a name.
     """
 
     image: Image
     description: str = "picture"
     click: Mapping[str, Any] | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)

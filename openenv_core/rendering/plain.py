@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from openenv_core.rendering.parts import Cell, Grid, Html, Part, Picture
+from openenv_core.rendering.parts import Cell, Grid, Html, Labelled, Part, Picture
 from openenv_core.rendering.questions import Question
 
-__all__ = ["MAX_TEXT", "plain_parts", "plain_questions"]
+__all__ = ["MAX_TEXT", "plain_action", "plain_parts", "plain_questions"]
 
 MAX_TEXT: Final = 100_000
 """Characters of a text that are sent as part of a view; the observation itself has the whole."""
@@ -33,6 +33,9 @@ def _plain(part: Part, observation: Mapping[str, Any]) -> dict[str, Any]:
             "description": part.description,
             "click": None if part.click is None else dict(part.click),
             "size": list(part.image.size),
+            "marks": [
+                {"label": mark.label, "box": list(mark.box), **plain_action(mark.labelled)} for mark in part.marks
+            ],
             **_source(base64.b64encode(part.image.png).decode("ascii"), observation),
         }
     if isinstance(part, Html):
@@ -44,6 +47,11 @@ def _plain(part: Part, observation: Mapping[str, Any]) -> dict[str, Any]:
         "tone": part.tone,
         "label": part.label,
     }
+
+
+def plain_action(labelled: Labelled) -> dict[str, Any]:
+    """An action with its name as JSON values."""
+    return {"name": labelled.label, "action": labelled.action, "key": labelled.key, "draft": labelled.draft}
 
 
 def _cell(cell: Cell) -> dict[str, Any]:

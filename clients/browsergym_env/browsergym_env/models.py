@@ -8,7 +8,7 @@ from openenv_core.types import Action, Image, Observation, State
 
 __all__ = ["BrowserGymAction", "BrowserGymObservation", "BrowserGymState", "ObservationPart"]
 
-ObservationPart = Literal["axtree", "screenshot", "html", "dom"]
+ObservationPart = Literal["axtree", "screenshot", "html", "dom", "boxes"]
 """What can be taken of a page after an action: each costs time, so only what is asked for is taken."""
 
 
@@ -36,6 +36,8 @@ class BrowserGymObservation(Observation):
         axtree_txt: the accessibility tree, one node a line; ``[13]`` is the id by which actions name an element.
         pruned_html: the page's HTML without scripts, styles and elements that only hold others.
         dom_txt: the page's HTML, whole.
+        boxes: where the elements are that can be seen: by id the left edge, the top, width and height, in pixels of the
+            picture.
         focused_bid: id of the element that has the keyboard's focus; ``""`` where it has none.
         error: why the last action failed; ``""`` where it did not.
         last_action_error: whether the last action failed. The page may have changed all the same.
@@ -51,6 +53,7 @@ class BrowserGymObservation(Observation):
     axtree_txt: str = ""
     pruned_html: str = ""
     dom_txt: str = ""
+    boxes: dict[str, tuple[float, float, float, float]] = Field(default_factory=dict)
     focused_bid: str = ""
     error: str = ""
     last_action_error: bool = False

@@ -32,6 +32,7 @@ spec = EnvironmentSpec(
     demo="browsergym_env_server.demo:play",
     sample_action=_sample_action,
     example_action={"action_str": "click('13')"},
+    page_options={"observe": ["axtree", "screenshot", "boxes"]},
     render=render,
     actions=actions,
     variants={task: {"BROWSERGYM_TASK_NAME": task} for task in _VARIANTS},

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -271,6 +272,10 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
     def _may_be_seen(self, address: str) -> bool:
         return self._keeper is not None and is_allowed_address(address, self._keeper.allowed)
 
+    def _scaled(self, box: Sequence[float]) -> Iterator[float]:
+        """A box in pixels of the picture."""
+        return (round(value * self._settings.screenshot_scale, 1) for value in box)
+
     def _observe(self, look: Look, error: str) -> BrowserGymObservation:
         pruned = markup.prune(look.markup) if look.markup and "html" in self._parts else ""
         whole = markup.render(look.markup) if look.markup and "dom" in self._parts else ""
@@ -283,6 +288,7 @@ class BrowserGymEnvironment(Environment[BrowserGymAction, BrowserGymObservation,
             axtree_txt=look.axtree,
             pruned_html=pruned,
             dom_txt=whole,
+            boxes={bid: tuple(self._scaled(box)) for bid, box in (look.boxes or {}).items()},
             focused_bid=look.focused,
             error=error,
             last_action_error=bool(error),

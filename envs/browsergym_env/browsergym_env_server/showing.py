@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from browsergym_env.models import BrowserGymObservation
-from openenv_core.rendering import Labelled, Part, Picture, Text, visible
+from openenv_core.rendering import Labelled, Mark, Part, Picture, Text, visible
 
 __all__ = ["actions", "render"]
 
@@ -21,7 +21,9 @@ def render(observation: BrowserGymObservation) -> list[Part]:
     parts: list[Part] = [Text(visible(observation.goal), label="goal")]
     if observation.screenshot is not None:
         click = {"action_str": "mouse_click({x}, {y})"}
-        parts.append(Picture(observation.screenshot, "the page as it looks now", click))
+        offered = {bid: one for bid, one in _offered(observation) if bid in observation.boxes}
+        marks = tuple(Mark(bid, observation.boxes[bid], one) for bid, one in offered.items())
+        parts.append(Picture(observation.screenshot, "the page as it looks now", click, marks))
     if observation.error:
         parts.append(Text(visible(observation.error), "notice"))
     if observation.text:
@@ -31,17 +33,22 @@ def render(observation: BrowserGymObservation) -> list[Part]:
 
 def actions(observation: BrowserGymObservation) -> list[Labelled]:
     """A click on each element that takes one, by its id; for fields, a text to complete."""
+    return [one for _, one in _offered(observation)]
+
+
+def _offered(observation: BrowserGymObservation) -> list[tuple[str, Labelled]]:
+    """The same, each with the id of its element."""
     if observation.done:
         return []
-    offered: list[Labelled] = []
+    offered: list[tuple[str, Labelled]] = []
     for bid, role, name, rest in _NODE.findall(observation.axtree_txt):
         called = f"[{bid}] {role}{f' {name!r}' if name else ''}"
         if role in _TYPED:
-            offered.append(_action(f"fill({bid!r}, '')", f"{called} …", draft=True))
+            offered.append((bid, _action(f"fill({bid!r}, '')", f"{called} …", draft=True)))
         elif role == "combobox":
-            offered.append(_action(f"select_option({bid!r}, '')", f"{called} …", draft=True))
+            offered.append((bid, _action(f"select_option({bid!r}, '')", f"{called} …", draft=True)))
         elif role in _PRESSED or "clickable" in rest:
-            offered.append(_action(f"click({bid!r})", called))
+            offered.append((bid, _action(f"click({bid!r})", called)))
     return offered[:_MOST]
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -55,6 +55,7 @@ class Look:
         axtree: the accessibility tree as text.
         markup: the HTML as a list of tokens (``scripts/markup.js``).
         png: the picture's bytes.
+        boxes: where elements are, by id, in CSS pixels.
     """
 
     url: str
@@ -64,6 +65,7 @@ class Look:
     axtree: str = ""
     markup: Any = None
     png: bytes | None = None
+    boxes: Mapping[str, Sequence[float]] | None = None
 
 
 class Tab:
@@ -138,7 +140,7 @@ class Tab:
         """See the page, once it is loaded.
 
         Args:
-            parts: of ``axtree``, ``screenshot``, ``html`` and ``dom``.
+            parts: of ``axtree``, ``screenshot``, ``html``, ``dom`` and ``boxes``.
 
         Raises:
             EnvironmentCrashedError: the page does not answer.
@@ -161,11 +163,12 @@ class Tab:
     async def _look_once(self, parts: Collection[str]) -> Look:
         with_tree, with_markup = "axtree" in parts, "html" in parts or "dom" in parts
         # Sent together: the page answers them in this order, and one way there and back is waited for instead of four.
-        seen, tree, _, shot = await asyncio.gather(
+        seen, tree, _, shot, boxes = await asyncio.gather(
             self._evaluate(f"window.__openenv?.look({json.dumps(with_tree)}, {json.dumps(with_markup)})"),
             self._link.send("Accessibility.getFullAXTree") if with_tree else _nothing(),
             self._evaluate("window.__openenv?.removeNotes()") if with_tree else _nothing(),
             self._link.send("Page.captureScreenshot", _PICTURE) if "screenshot" in parts else _nothing(),
+            self._evaluate("window.__openenv?.boxes()") if "boxes" in parts else _nothing(),
         )
         verdict = (seen or {}).get("verdict")
         return Look(
@@ -176,6 +179,7 @@ class Tab:
             axtree=render(tree["nodes"]) if tree else "",
             markup=seen["markup"] if seen else None,
             png=base64.b64decode(shot["data"]) if shot else None,
+            boxes=boxes,
         )
 
     async def _evaluate(self, expression: str) -> Any:

@@ -41,7 +41,7 @@ _FRAME_SCRIPT: Final = """
 addEventListener("message", (event) => {
   if (event.source === parent && typeof event.data === "string") document.body.innerHTML = event.data;
 });
-new ResizeObserver(() => parent.postMessage({height: document.documentElement.scrollHeight}, "*"))
+new ResizeObserver(() => parent.postMessage({height: document.documentElement.offsetHeight}, "*"))
   .observe(document.documentElement);
 parent.postMessage({ready: true}, "*");
 """
@@ -121,6 +121,8 @@ class PageDoor:
                 "action": self._gateway.schema()["action"],
                 "reset": reset_schema(class_of_factory(self._factory)),
                 "example": example,
+                "options": dict(self._spec.page_options or {}) if self._spec is not None else {},
+                "hints": self._spec.example_action if self._spec is not None else None,
                 "operator": self._doorkeeper.administers(request.scope),
                 "token": asks_token,
             },
@@ -200,4 +202,5 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the order of fields is the author's
     return templates.get_template("page.html")

@@ -14,6 +14,7 @@ from openenv_core.rendering import (
     Labelled,
     Part,
     labelled_choices,
+    plain_action,
     plain_parts,
     plain_questions,
     questions_of,
@@ -90,9 +91,7 @@ class Views:
         labelled = play.labelled if play.labelled is not None else labelled_choices(questions)
         return {
             "parts": plain_parts(parts, sent),
-            "actions": [
-                {"label": one.label, "action": one.action, "key": one.key, "draft": one.draft} for one in labelled
-            ],
+            "actions": [plain_action(one) for one in labelled],
             "questions": plain_questions(questions),
         }
 

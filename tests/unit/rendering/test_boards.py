@@ -22,6 +22,14 @@ def test_an_empty_field_of_tic_tac_toe_shows_the_action_that_takes_it() -> None:
     assert faces(board) == ["x12", "3o5", "678"]
 
 
+def test_a_board_is_known_without_the_game_s_name() -> None:
+    before, board = game_board("Move.\n.o.\n.x.", "", [0, 1])
+    assert before == Text("Move.")
+    assert isinstance(board, Grid)
+    assert faces(board) == [".o.", ".x."]
+    assert game_board("so\nox.", "") == [Text("so\nox.")]
+
+
 def test_a_field_that_may_not_be_taken_shows_no_number() -> None:
     [board] = game_board("x..\n.o.\n...", "tic_tac_toe", [])
     assert isinstance(board, Grid)

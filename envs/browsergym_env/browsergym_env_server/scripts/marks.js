@@ -85,6 +85,17 @@
     return null;
   };
 
+  // Where what can be seen is, by id, in pixels of the page.
+  page.boxes = () => {
+    const boxes = {};
+    for (const [element, id] of page.mark()) {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      const isIn = left < innerWidth && top < innerHeight && left + width > 0 && top + height > 0;
+      if (isIn && width > 0 && height > 0) boxes[id] = [left, top, width, height];
+    }
+    return boxes;
+  };
+
   page.isThere = (id) => page.find(id) !== null;
 
   page.focused = () => {

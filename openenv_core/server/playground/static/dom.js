@@ -66,11 +66,20 @@ export function span(seconds) {
   return `${number(seconds / 3600, 1)} h`;
 }
 
-/** An action in a few words. */
-export function inWords(action) {
-  if (action === null || action === undefined) return "";
-  const values = Object.entries(action).filter(([name]) => name !== "metadata");
+const defaults = {};
+
+/** What an action's fields are where nobody gives them: they are not told. */
+export function learnDefaults(schema) {
+  for (const [name, part] of Object.entries(schema.properties ?? {})) {
+    if ("default" in part || part.type === "object") defaults[name] = JSON.stringify(part.default ?? {});
+  }
+}
+
+/** Values by name, in a few words; one alone stands without its name, unless `named`. */
+export function inWords(values, { named = false } = {}) {
+  if (values === null || values === undefined) return "";
+  const told = Object.entries(values).filter(([name, value]) => name !== "metadata" && (named || JSON.stringify(value) !== defaults[name]));
   const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  const text = values.length === 1 ? plain(values[0][1]) : values.map(([name, value]) => `${name}: ${plain(value)}`).join(", ");
+  const text = told.length === 1 && !named ? plain(told[0][1]) : told.map(([name, value]) => `${name} ${plain(value)}`).join(", ");
   return text.length > 160 ? `${text.slice(0, 160)}…` : text;
 }

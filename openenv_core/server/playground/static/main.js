@@ -1,6 +1,6 @@
 // The page comes to life: which part is shown, dark or light, snippets that know where this server is.
 
-import { copyButton } from "./dom.js";
+import { copyButton, learnDefaults } from "./dom.js";
 import { Play } from "./play.js";
 
 const config = JSON.parse(document.getElementById("config").textContent);
@@ -66,6 +66,7 @@ function snippets() {
   }
 }
 
+learnDefaults(config.action);
 theme();
 snippets();
 window.addEventListener("hashchange", route);

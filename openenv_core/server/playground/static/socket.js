@@ -28,6 +28,7 @@ export class Session {
     this.attempt = 0;
     this.status = "away";
     this.wanted = false;
+    this.line = Promise.resolve();
     window.addEventListener("online", () => this.hurry());
     window.addEventListener("offline", () => this.socket?.close());
   }
@@ -55,19 +56,27 @@ export class Session {
     this.wanted = true;
     const { request } = this.kept;
     const owed = request === null ? null : new Promise((resolve, reject) => { this.waiting = { resolve, reject }; });
-    owed?.catch(() => {});
+    if (owed) this.line = owed.catch(() => {});
     return new Promise((resolve, reject) => {
       this.resuming = { resolve: () => resolve({ request, owed }), reject };
       this.connect();
     });
   }
 
-  /** One call; resolves with its answer. */
-  call(type, data, timeout_s) {
+  /** One call; resolves with its answer. Calls go one after the other: the server remembers the last answer only. */
+  call(type, data) {
+    const answer = this.line.then(() => this.callNow(type, data));
+    this.line = answer.catch(() => {});
+    return answer;
+  }
+
+  callNow(type, data) {
+    if (!this.isOpen) {
+      return Promise.reject(new ServerError({ code: "SESSION_LOST", message: "the session is gone", details: {} }));
+    }
     const id = this.kept.id + 1;
     const frame = { id, session: this.kept.session, type };
     if (data !== undefined) frame.data = data;
-    if (timeout_s !== undefined) frame.timeout_s = timeout_s;
     return new Promise((resolve, reject) => {
       this.waiting = { resolve, reject };
       this.keep({ id, request: frame });

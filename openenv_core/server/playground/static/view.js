@@ -52,6 +52,7 @@ function face(cell, isKeyboard, numeric, options) {
 
 function text(part, options) {
   const lines = part.text.split("\n").length;
+  if (part.label && part.text === "") return h("div", { class: "part labelled" }, h("span", { class: "label" }, part.label), h("span", { class: "quiet" }, "(empty)"));
   const isLong = lines > LONG_LINES || part.text.length > 4000;
   const body = h("pre", { class: `text tone-${part.tone}${lines === 1 ? " line" : ""}` }, part.text.length > 4000 ? longText(part.text) : part.text);
   if (isLong) {
@@ -100,7 +101,17 @@ function picture(part, options) {
       options.click(filled(part.click, { x, y }));
     });
   }
-  return h("figure", { class: "part" }, image, h("figcaption", {}, link));
+  const marks = (options.act ? part.marks ?? [] : []).map((mark) => place(mark, part.size, options));
+  return h("figure", { class: "part" }, h("div", { class: "marked-picture" }, image, marks), h("figcaption", {}, link));
+}
+
+/** A button over a place in a picture. The same action is among the buttons below it, which the keyboard reaches. */
+function place(mark, [width, height], options) {
+  const [left, top, across, down] = mark.box;
+  const button = h("button", { type: "button", class: `mark${mark.draft ? " draft" : ""}`, tabIndex: -1, title: mark.name, "aria-label": mark.name, onclick: () => options.act(mark) }, h("span", { "aria-hidden": "true" }, mark.label));
+  const share = (value, of) => `${Math.max(0, Math.min(100, (100 * value) / of))}%`;
+  Object.assign(button.style, { left: share(left, width), top: share(top, height), width: share(across, width), height: share(down, height) });
+  return button;
 }
 
 function filled(action, place) {

@@ -72,12 +72,12 @@ export class Watch {
   }
 
   drawTotals(totals, sessions) {
-    const { now } = totals;
+    const now = this.samples.at(-1) ?? totals.now; // the newest that is whole
     const tile = (name, value, more) => h("div", { class: "tile card" }, h("dt", {}, name), h("dd", {}, value, more ? h("span", { class: "quiet" }, ` ${more}`) : null));
     this.tiles.replaceChildren(
       tile("Sessions", number(sessions.active), `of ${number(sessions.max)}`), tile("Waiting", number(sessions.queued)),
-      tile("Steps a second", number(now?.steps_per_s ?? 0, 1)), tile("Step, half of them within", span(now?.step_p50_s ?? null)),
-      tile("Return, mean", number(now?.reward_mean ?? null)), tile("Steps in all", number(totals.steps)),
+      tile("Steps a second", number(now?.steps_per_s ?? 0, 1)), tile("Step, median", span(now?.step_p50_s ?? null)),
+      tile("Mean return", number(now?.reward_mean ?? null)), tile("Steps in all", number(totals.steps)),
     );
     const times = this.samples.map((sample) => sample.at);
     const of = (name) => this.samples.map((sample) => sample[name] ?? null);
@@ -250,7 +250,7 @@ export class Watch {
 }
 
 export function wordsOf(frame) {
-  if (frame.kind === "reset") return frame.options && Object.keys(frame.options).length ? `reset, ${inWords(frame.options)}` : "reset";
+  if (frame.kind === "reset") return frame.options && Object.keys(frame.options).length ? `reset, ${inWords(frame.options, { named: true })}` : "reset";
   if (frame.kind === "step") return inWords(frame.action);
   if (frame.kind === "error") return `${frame.error?.code ?? "error"}: ${frame.error?.message ?? ""}`;
   return frame.kind;
