@@ -8,7 +8,7 @@ cannot be used any more.
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -239,9 +239,7 @@ class V1Calls(Calls):
 
     def __init__(self, observation_type: Any, state_type: Any) -> None:
         self._raw = observation_type is dict
-        fields = getattr(observation_type, "model_fields", {})
-        extra = getattr(observation_type, "model_config", {}).get("extra")
-        self._lifted = v1.LIFTED if extra == "allow" else v1.LIFTED & set(fields)
+        self._lifted = _lifted_fields(observation_type)
         self._observation: TypeAdapter[Any] = TypeAdapter(observation_type)
         self._state: TypeAdapter[Any] = TypeAdapter(state_type)
         self._out: int | None = None
@@ -301,6 +299,18 @@ class V1Calls(Calls):
         observation = _read(self._observation, merged)
         metadata = getattr(observation, "metadata", None) or data.get("metadata")
         return StepResult(observation, data.get("reward"), done, truncated, metadata)
+
+
+def _lifted_fields(observation_type: Any) -> frozenset[str]:
+    """What stands beside an observation in version 1 and belongs into it: for a union, what all of its members have."""
+    if get_origin(observation_type) is Annotated:
+        return _lifted_fields(get_args(observation_type)[0])
+    members = get_args(observation_type)
+    if members:
+        return frozenset.intersection(*map(_lifted_fields, members))
+    if getattr(observation_type, "model_config", {}).get("extra") == "allow":
+        return v1.LIFTED
+    return v1.LIFTED & set(getattr(observation_type, "model_fields", {}))
 
 
 def _read(adapter: TypeAdapter[Any], data: dict[str, Any]) -> Any:

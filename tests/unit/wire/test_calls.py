@@ -14,6 +14,7 @@ from openenv_core.errors import (
     SessionLostError,
     ValidationFailedError,
 )
+from openenv_core.tools import CallToolObservation, ToolObservation
 from openenv_core.types import StepResult
 from openenv_core.wire import openenv_v1 as v1
 from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened, Position, V1Calls, V2Calls
@@ -223,3 +224,13 @@ def test_version_1_ignores_what_a_newer_server_adds() -> None:
     event = one(calls, reply)
     assert isinstance(event, Answer)
     assert event.value.observation == Seen(text="x", reward=1)
+
+
+def test_version_1_keeps_what_stands_beside_an_observation_that_is_one_of_several() -> None:
+    calls = V1Calls(ToolObservation, Story)
+    sent = CallToolObservation(tool_name="look", reward=0.5, done=True, truncated=True, success=False)
+    calls.step(1, "s", {"tool_name": "look"}, None)
+    event = one(calls, v1.encode_observation(sent, truncated=True))
+    assert isinstance(event, Answer)
+    assert event.value.observation == sent
+    assert (event.value.reward, event.value.done) == (0.5, True)
