@@ -92,7 +92,7 @@ def push(
     if as_json:
         print(json.dumps({**_as_json(plan, told), **done}))
     else:
-        _print_done(done, options)
+        _print_done(done, options, private)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:
@@ -197,16 +197,23 @@ def _print_refused(plan: "SpacePlan") -> None:
     typer.secho("Remove it, or name it in .gitignore or --exclude; nothing was pushed.", err=True)
 
 
-def _print_done(done: Mapping[str, Any], options: "SpaceOptions") -> None:
+def _print_done(done: Mapping[str, Any], options: "SpaceOptions", private: bool) -> None:
     from openenv_core.packaging.card import space_host
 
     if done["pushed"]:
         print(f"pushed: {options.url}")
         print(f"when it is built: https://{space_host(options.repo_id)}/web")
-        print(f"its client: pip install git+{options.url}")
+        print(f"its client: {_client_install(options, private)}")
     elif done["output"] is not None:
         print(f"written to {done['output']}; nothing was pushed")
         print(f"its client: pip install {done['output']}")
         print(f"its image: docker build {done['output']}")
     else:
         print("nothing was pushed; --output DIR writes the folder")
+
+
+def _client_install(options: "SpaceOptions", private: bool) -> str:
+    if private and options.core == "bundle":
+        # pip has no token of the Hub for the wheel that the client requires by its address.
+        return f"git clone {options.url}, and there: pip install wheels/*.whl && pip install --no-deps ."
+    return f"pip install git+{options.url}"

@@ -65,7 +65,6 @@ def tools_from(paths: list[str]) -> ToolSources:
 
 
 _OWN_IMPORTS: tuple[Import, ...] = (
-    ("acme_env.models", "AcmeState"),
     ("openenv_core.tools", "CallToolObservation"),
     ("openenv_core.tools", "EnvironmentWithTools"),
     ("openenv_core.tools", "tool"),
@@ -131,7 +130,7 @@ def _method(function: Callable[..., Any], home: str) -> tuple[str, list[Import]]
         head = f"    {wait}def {function.__name__}(\n{lines}    ) -> {returns}:\n"
     given = ", ".join(f"{name}={name}" for name in names)
     body = f"        return {call}{alias}.{function.__name__}({given})\n"
-    used = {node.id for part in [*parts, tree.returns] if part is not None for node in ast.walk(part) if _is_name(node)}
+    used = _names_in([*parts, tree.returns])
     if tree.returns is None:
         used.add("Any")
     module = sys.modules[function.__module__]
@@ -141,8 +140,8 @@ def _method(function: Callable[..., Any], home: str) -> tuple[str, list[Import]]
     return f"    @tool\n{head}{_docstring(function)}{body}", imports
 
 
-def _is_name(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name)
+def _names_in(parts: Iterable[ast.expr | None]) -> set[str]:
+    return {node.id for part in parts if part is not None for node in ast.walk(part) if isinstance(node, ast.Name)}
 
 
 def _parameters(

@@ -27,7 +27,10 @@ def test_the_index_takes_them(distributions: Distributions) -> None:
     files = sorted(distributions.folder.iterdir())
     assert len(files) == 2 * len(PROJECTS)
     done = subprocess.run(
-        [sys.executable, "-m", "twine", "check", "--strict", *files], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "twine", "check", "--strict", *map(str, files)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("PASSED") == len(files)
@@ -97,7 +100,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def set_version(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run the script of a checkout."""
-    command = [sys.executable, folder / "scripts" / "set_version.py", *words]
+    command = [sys.executable, str(folder / "scripts" / "set_version.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

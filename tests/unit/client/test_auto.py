@@ -107,16 +107,13 @@ def test_a_client_that_is_installed_from_the_space_is_used(tmp_path: Path, monke
     folder = tmp_path / "openenv_spaced-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: openenv-spaced\nVersion: 1.0\n")
-    (folder / "entry_points.txt").write_text("[openenv.clients]\nspaced = echo_env:EchoEnv\nbroken = nothing:Nothing\n")
+    (folder / "entry_points.txt").write_text("[openenv.clients]\nspaced = echo_env:EchoEnv\n")
     (folder / "direct_url.json").write_text(
         f'{{"url": "https://huggingface.co/spaces/ada/echo", "vcs_info": {{"vcs": "git", "commit_id": "{COMMIT}"}}}}'
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
     monkeypatch.setattr(auto, "_install", lambda requirement: pytest.fail(requirement))
-    monkeypatch.setattr(
-        auto, "_installed", lambda: {e.name: e for e in auto.entry_points(group="openenv.clients", name="spaced")}
-    )
     assert AutoAction.from_env("ada/echo") is EchoAction
     assert isinstance(AutoEnv.from_env("ada/echo", "http://127.0.0.1:1", revision=COMMIT), EchoEnv)
     with pytest.raises(ConfigurationError, match="trust_remote_code"):

@@ -7,10 +7,7 @@ __all__ = ["AcmeAction", "AcmeObservation", "AcmeState", "call"]
 
 AcmeAction = ToolAction
 AcmeObservation = ToolObservation
-
-
-class AcmeState(State):
-    """Episode id and number of steps."""
+AcmeState = State
 
 
 def call(tool_name: str, **arguments: object) -> CallToolAction:

@@ -2,7 +2,7 @@
 
 from openenv_core import conformance
 from openenv_core.runtimes.process import ProcessRuntime
-from openenv_core.tools import ListToolsAction, tools_of
+from openenv_core.tools import ListToolsAction, ListToolsObservation, tools_of
 
 from acme_env import AcmeEnv
 from acme_env_server import AcmeEnvironment, spec
@@ -19,4 +19,5 @@ def test_the_tools_are_listed_over_a_socket() -> None:
     with ProcessRuntime("acme_env") as server, AcmeEnv(base_url=server.base_url) as env:
         env.reset()
         listed = env.step(ListToolsAction()).observation
+    assert isinstance(listed, ListToolsObservation)
     assert [each.name for each in listed.tools] == list(tools_of(AcmeEnvironment))

@@ -3,7 +3,6 @@
 from openenv_core.tools import CallToolObservation, EnvironmentWithTools, tool
 from openenv_core.types import Observation
 
-from acme_env.models import AcmeState
 from acme_env_server import functions
 
 __all__ = ["AcmeEnvironment"]
@@ -16,29 +15,14 @@ class AcmeEnvironment(EnvironmentWithTools):
     execution = "thread"  # functions may block
     max_steps = 50  # then the episode is truncated
 
-    def __init__(self) -> None:
-        self._state = AcmeState()
-
-    def reset(
-        self,
-        *,
-        seed: int | None = None,
-        episode_id: str | None = None,
-    ) -> Observation:
-        """Start an episode. Functions have no randomness of ours, so ``seed`` changes nothing."""
-        self._state = AcmeState(episode_id=episode_id)
+    def reset(self, *, episode_id: str | None = None) -> Observation:
+        """Start an episode. There is no seed: functions have no randomness of ours."""
         return Observation()
 
     def judge(self, observation: CallToolObservation) -> CallToolObservation:
         """Say what a call has earned: here is the place for the task's reward and its end."""
-        self._state.step_count += 1
         observation.reward = 0.0
         return observation
-
-    @property
-    def state(self) -> AcmeState:
-        """Episode id and number of steps."""
-        return self._state
 
     @tool
     def acme_tool(self) -> None:
