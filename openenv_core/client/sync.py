@@ -239,7 +239,15 @@ class EnvClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         options = {"token": token, "revision": revision, "env_vars": env_vars, "start_limit_s": start_limit_s}
         return starting_in_space(cls, space, source, {**options, "trust_remote_code": trust_remote_code}, arguments)
 
-    from_env = from_hub = from_space
+    @classmethod
+    def from_env(cls, *args: Any, **kwargs: Any) -> "Starting[ActionT, ObservationT, StateT]":
+        """The same as :meth:`from_space`, by the name that the public package has for it."""
+        return cls.from_space(*args, **kwargs)
+
+    @classmethod
+    def from_hub(cls, *args: Any, **kwargs: Any) -> "Starting[ActionT, ObservationT, StateT]":
+        """The same as :meth:`from_space`."""
+        return cls.from_space(*args, **kwargs)
 
     def connect(self) -> Self:
         """Open the connection and the session now, rather than at the first call.

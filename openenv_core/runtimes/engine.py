@@ -94,6 +94,8 @@ def refusals(image: str) -> Iterator[None]:
         yield
     except APIError as error:
         told = error.explanation or str(error)
-        raise ConfigurationError(f"the container engine refuses {image!r}: {told}") from error
+        taken = "already allocated" in told or "already in use" in told
+        hint = "; choose another port" if taken else ""
+        raise ConfigurationError(f"the container engine refuses {image!r}: {told}{hint}") from error
     except engine_errors() as error:
         raise ConfigurationError(f"the container engine failed over {image!r}: {error}") from error

@@ -13,15 +13,18 @@ _PROBE_LIMIT_S = 5.0
 _LINES = 15
 
 
-def is_ready(base_url: str, headers: Mapping[str, str] | None = None, *, trust_env: bool = False) -> bool:
+def is_ready(
+    base_url: str, headers: Mapping[str, str] | None = None, *, trust_env: bool = False, path: str = "/health"
+) -> bool:
     """Whether a server says that it takes sessions.
 
     Args:
         trust_env: ask through the proxy that the environment variables name; for addresses beyond this machine.
+        path: what is asked for, where it is something else that must be there.
     """
     try:
         answer = httpx.get(
-            f"{base_url}/health",
+            f"{base_url}{path}",
             headers=dict(headers or {}),
             timeout=_PROBE_LIMIT_S,
             trust_env=trust_env,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-__all__ = ["CONFINED", "IMAGES", "LIMIT_S", "Images", "Shipped", "health", "run_container", "url_of"]
+__all__ = ["CONFINED", "IMAGES", "LIMIT_S", "Images", "Shipped", "health", "output_of", "run_container", "url_of"]
 
 LIMIT_S = 420
 """Of one test: the first that needs an image waits for it to be built."""
@@ -109,6 +109,14 @@ def run_container(engine: "DockerClient", image: str, **options: Any) -> Iterato
         yield container
     finally:
         container.remove(force=True, v=True)
+
+
+def output_of(container: "Container", *command: str) -> str:
+    """What a command in a container prints; it must succeed."""
+    done = container.exec_run(list(command))
+    assert isinstance(done.output, bytes)
+    assert done.exit_code == 0, done.output
+    return done.output.decode()
 
 
 def health(container: "Container") -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from echo_env import EchoAction, EchoEnv
@@ -53,6 +54,8 @@ def test_run_shows_a_program_that_runs(images: Images) -> None:
             shown.append(line)
             if line.startswith("log:"):
                 break
+        (page,) = (line.split()[1] for line in shown if line.startswith("page: "))
+        assert httpx.get(page, timeout=30, trust_env=False).status_code == 200
         program = "".join(line[4:] for line in shown if line.startswith("    "))
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
         process.send_signal(signal.SIGINT)

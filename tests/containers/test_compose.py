@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,6 +70,6 @@ def ports(engine: "DockerClient", images: Images, compose: list[str]) -> Iterato
 def test_all_four_play(ports: dict[str, int]) -> None:
     for each in IMAGES:
         url = f"http://127.0.0.1:{ports[each.environment]}"
-        eventually(lambda url=url: is_ready(url), limit_s=60)
+        eventually(partial(is_ready, url), limit_s=60)
         result = getattr(player, each.environment)(url)
         assert f"{result.reward} {result.done}".endswith(each.played)

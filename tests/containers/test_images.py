@@ -5,6 +5,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import pytest
 from echo_env import EchoAction, EchoEnv
 from openenv_core import CapacityReachedError, SessionLostError
 from openenv_core.errors import UnauthorizedError
-from tests.containers.engine import IMAGES, LIMIT_S, PLAYER, Images, Shipped, health, run_container, url_of
+from tests.containers.engine import IMAGES, LIMIT_S, PLAYER, Images, Shipped, health, output_of, run_container, url_of
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def test_its_page_opens(container: "Container") -> None:
 
 
 def test_it_runs_as_nobody_special(container: "Container") -> None:
-    status = container.exec_run(["cat", "/proc/1/status"]).output.decode()
+    status = output_of(container, "cat", "/proc/1/status")
     lines = dict(line.split(":", 1) for line in status.splitlines())
     assert lines["Uid"].split() == ["1000"] * 4
     assert int(lines["CapEff"], 16) == 0
@@ -88,15 +89,15 @@ def test_it_runs_as_nobody_special(container: "Container") -> None:
 
 
 def test_an_init_is_the_first_process_and_reaps(container: "Container") -> None:
-    assert container.exec_run(["cat", "/proc/1/comm"]).output == b"tini\n"
+    assert output_of(container, "cat", "/proc/1/comm") == "tini\n"
     orphan = (
         "import os, sys\nif os.fork() == 0:\n    os.setsid()\n    sys.exit() if os.fork() else os._exit(0)\nos.wait()"
     )
-    assert container.exec_run(["python", "-c", orphan]).exit_code == 0
+    output_of(container, "python", "-c", orphan)
 
     def zombies() -> int:
         text = "import glob\nprint(sum(') Z ' in open(p).read() for p in glob.glob('/proc/[0-9]*/stat')))"
-        return int(container.exec_run(["python", "-c", text]).output)
+        return int(output_of(container, "python", "-c", text))
 
     eventually(lambda: zombies() == 0)
 
@@ -181,8 +182,8 @@ class TestOperating:
         with run_container(engine, image) as container:
             for signal, found in (("STOP", "unhealthy"), ("CONT", "healthy")):
                 text = f"import os, signal\nos.kill({_server_pid(container)}, signal.SIG{signal})"
-                assert container.exec_run(["python", "-c", text]).exit_code == 0
-                eventually(lambda found=found: health(container) == found, limit_s=40)
+                output_of(container, "python", "-c", text)
+                eventually(partial(_has_health, container, found), limit_s=40)
 
     def test_a_setting_that_cannot_work_ends_it_at_once(self, image: str, engine: "DockerClient") -> None:
         container = engine.containers.run(image, detach=True, environment={"MAX_CONCURRENT_ENVS": "many"})
@@ -193,6 +194,10 @@ class TestOperating:
             container.remove(force=True)
 
 
+def _has_health(container: "Container", wanted: str) -> bool:
+    return health(container) == wanted
+
+
 def _server_pid(container: "Container") -> int:
     """The child of the first process."""
-    return int(container.exec_run(["cat", "/proc/1/task/1/children"]).output.split()[0])
+    return int(output_of(container, "cat", "/proc/1/task/1/children").split()[0])

@@ -99,6 +99,11 @@ class TestRuntime:
         with DockerRuntime(image, port=free_port) as server:
             assert server.base_url == f"http://127.0.0.1:{free_port}"
 
+    def test_a_port_that_is_taken(self, image: str, engine: "DockerClient", free_port: int) -> None:
+        with DockerRuntime(image, port=free_port), pytest.raises(ConfigurationError, match="choose another port"):
+            DockerRuntime(image, port=free_port).start()
+        assert started(engine) == []
+
     def test_the_network_of_this_machine(self, image: str) -> None:
         with DockerRuntime(image, network="host") as server, EchoEnv(base_url=server.base_url) as env:
             assert env.step(_HELLO).reward == 0.5
