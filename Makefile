@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 ENV ?= echo_env
 # What the training tests train with. A CPU build is enough; name another requirement to train on a GPU.
 TORCH ?= torch==2.13.0
+OLDEST_TRL := trl==1.8.0
 
 # The folders of this repository that are distributions: the clients, then the servers.
 PROJECTS := $(sort $(wildcard clients/*/pyproject.toml)) $(sort $(wildcard envs/*/pyproject.toml))
@@ -45,7 +46,13 @@ $(TRL)/.ready: pyproject.toml $(PROJECTS)
 	@test -x $(TRL)/bin/python || $(PYTHON) -m venv $(TRL)
 	@echo "installing TRL and torch for the training tests ..."
 	@$(TRL)/bin/python $(PIP) '$(TORCH)'
-	@$(TRL)/bin/python $(PIP) -e '.[server,cli,training]' $(LOCAL)
+	@$(TRL)/bin/python $(PIP) -e '.[server,cli,training]' $(LOCAL) aiohttp
+	@touch $@
+
+# The oldest TRL that is supported, in front of the newest one: only itself and what it needs beside that one's packages.
+$(TRL)/oldest/.ready: $(TRL)/.ready
+	@echo "installing the oldest TRL that is supported ..."
+	@$(TRL)/bin/python $(PIP) --no-deps --upgrade --target $(TRL)/oldest '$(OLDEST_TRL)' jmespath
 	@touch $@
 
 demo: browser
@@ -69,7 +76,7 @@ format: $(VENV)/.dev
 engine:
 	@docker/engine.sh up
 
-test: check browser $(PEER)/.ready $(TRL)/.ready
+test: check browser $(PEER)/.ready $(TRL)/.ready $(TRL)/oldest/.ready
 	@docker/engine.sh run $(BIN)/pytest || { \
 	  echo "what failed is run once more: on a busy machine a limit of time may have been too short;"; \
 	  echo "what fails twice is broken, and what fails once is worth a look."; \

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parser", "server", "train"]
+__all__ = ["device_settings", "load_model", "parser", "server", "train"]
 
 
 def parser(description: str, *, env_name: str, model: str = "Qwen/Qwen3-0.6B") -> argparse.ArgumentParser:
@@ -48,6 +48,13 @@ def server(
         yield runtime.base_url
 
 
+def device_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What a trainer's configuration needs on a machine without a GPU; nothing elsewhere."""
+    if not options.cpu:
+        return {}
+    return {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "save_strategy": "no"}
+
+
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "output_dir": str(options.output),
@@ -62,8 +69,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
         "seed": options.seed,
         "chat_template_kwargs": {"enable_thinking": False},
     }
-    if options.cpu:
-        settings |= {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "save_strategy": "no"}
+    settings |= device_settings(options)
     if options.use_vllm:
         settings |= {"use_vllm": True, "vllm_mode": options.vllm_mode}
         if options.vllm_mode == "server":
@@ -71,9 +77,13 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return settings
 
 
-def _model(options: argparse.Namespace, factories: list[Any], prompts: list[Any]) -> dict[str, Any]:
+def load_model(options: argparse.Namespace, factories: list[Any], conversations: list[Any]) -> tuple[Any, Any]:
+    """The model and its tokenizer. ``tiny`` learns its words from the conversations and is untrained otherwise."""
     if options.model != "tiny":
-        return {"model": options.model}
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(options.model, padding_side="left")
+        return AutoModelForCausalLM.from_pretrained(options.model, dtype="auto"), tokenizer
     from transformers.utils import get_json_schema
 
     from openenv_core.training import tool_names
@@ -84,13 +94,22 @@ def _model(options: argparse.Namespace, factories: list[Any], prompts: list[Any]
         for environment in (factory() for factory in factories)
         for name in tool_names(type(environment))
     ]
-    # Untrained: enough to see that everything fits together, and too little to play.
-    tokenizer = make_tokenizer(prompts, schemas)
-    return {"model": make_model(tokenizer, seed=options.seed), "processing_class": tokenizer}
+    tokenizer = make_tokenizer(conversations, schemas)
+    return make_model(tokenizer, seed=options.seed), tokenizer
 
 
-def train(options: argparse.Namespace, *, factory: Any, rewards: Any, rows: list[dict[str, Any]]) -> Any:
-    """Train and return the trainer. ``factory``: of ``environment_factory``, or a ``MultiEnvironment``."""
+def train(
+    options: argparse.Namespace, *, factory: Any, rewards: Any, rows: list[dict[str, Any]], model: Any = None
+) -> Any:
+    """Train and return the trainer.
+
+    Args:
+        options: of the command line.
+        factory: of ``environment_factory``, or a ``MultiEnvironment``.
+        rewards: the reward functions.
+        rows: of the dataset.
+        model: a model and its tokenizer; default: the one that the options name.
+    """
     if options.cpu:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     from datasets import Dataset
@@ -104,8 +123,12 @@ def train(options: argparse.Namespace, *, factory: Any, rewards: Any, rows: list
 
         arguments["peft_config"] = LoraConfig(r=options.lora, lora_alpha=2 * options.lora, target_modules="all-linear")
     factories = list(factory.values()) if isinstance(factory, dict) else [factory]
+    if model is not None or options.model == "tiny":
+        found = model or load_model(options, factories, [row["prompt"] for row in rows[:4]])
+        arguments |= {"model": found[0], "processing_class": found[1]}
+    else:
+        arguments["model"] = options.model
     trainer = GRPOTrainer(
-        **_model(options, factories, [row["prompt"] for row in rows[:4]]),
         args=GRPOConfig(**_settings(options)),
         train_dataset=Dataset.from_list(rows),
         reward_funcs=rewards,

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = [
 #     "datasets", "openenv-core[images]", "openenv-browsergym-env", "openenv-browsergym-env-server", "torch",
-#     "trl>=1.16",
+#     "trl>=1.8",
 # ]
 # ///
 """Train a model to do tasks in a web browser, from the tree of the page or, with `--vision`, from pictures of it.

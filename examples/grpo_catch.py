@@ -1,7 +1,7 @@
 # /// script
 # requires-python = ">=3.11"
 # dependencies = [
-#     "datasets", "openenv-core", "openenv-openspiel-env", "openenv-openspiel-env-server", "torch", "trl>=1.10",
+#     "datasets", "openenv-core", "openenv-openspiel-env", "openenv-openspiel-env-server", "torch", "trl>=1.8",
 # ]
 # ///
 """Train a model to catch a falling ball, a game of OpenSpiel.

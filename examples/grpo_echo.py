@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["datasets", "openenv-core", "openenv-echo-env", "openenv-echo-env-server", "torch", "trl>=1.10"]
+# dependencies = ["datasets", "openenv-core", "openenv-echo-env", "openenv-echo-env-server", "torch", "trl>=1.8"]
 # ///
 """Train a model to say much: the echo environment pays 0.1 for each character.
 

@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = [
 #     "datasets", "openenv-core", "openenv-openspiel-env", "openenv-openspiel-env-server", "openenv-textarena",
-#     "openenv-textarena-server", "torch", "trl>=1.10",
+#     "openenv-textarena-server", "torch", "trl>=1.8",
 # ]
 # ///
 """Train one model on two environments at once, Wordle and Catch; the dataset's column `environment` says which.

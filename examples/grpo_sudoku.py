@@ -1,7 +1,7 @@
 # /// script
 # requires-python = ">=3.11"
 # dependencies = [
-#     "datasets", "openenv-core", "openenv-textarena", "openenv-textarena-server", "torch", "trl>=1.10",
+#     "datasets", "openenv-core", "openenv-textarena", "openenv-textarena-server", "torch", "trl>=1.8",
 # ]
 # ///
 """Train a model to play Sudoku, a game of TextArena, with five rewards: empty cells, right moves, no repetitions,

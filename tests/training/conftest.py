@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.serving import Served, serving
-from tests.training.running import TrlMissingError, run_trl, trl_python
+from tests.training.running import TrlMissingError, oldest_trl, run_trl, trl_python
 from tests.training.worlds import Climb
 
 
@@ -31,8 +31,11 @@ def trl() -> Any:
         missing = str(error)
     else:
 
-        def run(script: str, *arguments: str, limit_s: float = 280.0) -> "subprocess.CompletedProcess[str]":
-            return run_trl(python, script, *arguments, limit_s=limit_s)
+        def run(
+            script: str, *arguments: str, limit_s: float = 280.0, oldest: bool = False
+        ) -> "subprocess.CompletedProcess[str]":
+            in_front = oldest_trl(python) if oldest else None
+            return run_trl(python, script, *arguments, limit_s=limit_s, in_front=in_front)
 
         return run
     pytest.fail(missing, pytrace=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.source import REPOSITORY
 
-__all__ = ["TrlMissingError", "run_trl", "source_paths", "trl_python"]
+__all__ = ["TrlMissingError", "oldest_trl", "run_trl", "source_paths", "trl_python"]
 
 
 class TrlMissingError(Exception):
@@ -33,15 +33,37 @@ def source_paths() -> str:
     return os.pathsep.join(map(str, [REPOSITORY, *REPOSITORY.glob("clients/*"), *REPOSITORY.glob("envs/*")]))
 
 
-def run_trl(python: Path, script: str, *arguments: str, limit_s: float) -> "subprocess.CompletedProcess[str]":
+def oldest_trl(python: Path) -> Path:
+    """The folder with the oldest TRL that is supported, to be put in front of the newest one's.
+
+    Raises:
+        TrlMissingError: it is not there.
+    """
+    folder = python.parent.parent / "oldest"
+    if not (folder / "trl").is_dir():
+        raise TrlMissingError(f"the oldest TRL that is supported is not in {folder}: `make test` puts it there")
+    return folder
+
+
+def run_trl(
+    python: Path, script: str, *arguments: str, limit_s: float, in_front: Path | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Run ``tests/training/trl_scripts/<script>.py``; the caller looks at what it printed.
+
+    Args:
+        python: runs it.
+        script: its name.
+        *arguments: its arguments.
+        limit_s: it is ended after so many seconds.
+        in_front: a folder whose packages come before those that are installed.
 
     Raises:
         AssertionError: it failed; the message holds the end of its output.
     """
+    paths = source_paths() if in_front is None else os.pathsep.join([str(in_front), source_paths()])
     environment = {
         **os.environ,
-        "PYTHONPATH": source_paths(),
+        "PYTHONPATH": paths,
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",

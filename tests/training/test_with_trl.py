@@ -20,8 +20,10 @@ def told(done: Any) -> dict[str, Any]:
     return facts
 
 
-def test_the_installed_trl_keeps_the_contract(trl: Any, served: Served) -> None:
-    facts = told(trl("contract", served.base_url))
+@pytest.mark.parametrize("oldest", [False, True], ids=["newest", "oldest"])
+def test_trl_keeps_the_contract(trl: Any, served: Served, oldest: bool) -> None:
+    facts = told(trl("contract", served.base_url, oldest=oldest))
+    assert facts["version"].startswith("1.8.") is oldest, f"this is TRL {facts['version']}"
     watched = facts["watched"]
     assert watched["tools"] == watched["expected"], "TRL finds other tools on a class than openenv_core.training says"
     assert watched["resets_first"], "TRL does not reset all environments of a batch before the first tool call"
@@ -114,6 +116,15 @@ def test_a_model_that_sees_is_trained_on_pictures_of_a_browser(trl: Any) -> None
     assert facts["learned"]
     same = ["turns", "fields", "prompts", "ids", "masks", "pictures", "log", "weights"]
     assert facts["same"] == dict.fromkeys(same, True)
+
+
+def test_trls_asynchronous_worker_plays_many_at_a_time(trl: Any) -> None:
+    facts = told(trl("concurrent"))
+    assert sorted(map(str, facts["rewards"])) == ["1.0"] * 23 + ["None"]
+    assert facts["advantages_of_faults"] == [0.0]
+    assert facts["prompt"].startswith("Climb.\n\nThe top is")
+    assert facts["columns"] == ["rewards/PaidClimbTools"]
+    assert all(facts["own_words"])
 
 
 @pytest.mark.timeout(900)

@@ -1,6 +1,7 @@
 """``python -m openenv_core.training.demo``: train on the CPU and show the curve."""
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -33,7 +34,19 @@ def main() -> int:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     warnings.simplefilter("ignore")
+    if missing := _missing():
+        print(f"the demonstration trains on Catch with TRL and needs what is not installed: {missing}", file=sys.stderr)
+        return 2
     return _run(options)
+
+
+def _missing() -> str:
+    """What is to be installed before the demonstration can run; empty where all is there."""
+    needed = {
+        "openspiel_env": "./clients/openspiel_env (openenv-openspiel-env)",
+        "trl": "openenv-core[training]",
+    }
+    return ", ".join(package for module, package in needed.items() if importlib.util.find_spec(module) is None)
 
 
 def _run(options: argparse.Namespace) -> int:

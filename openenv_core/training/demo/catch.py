@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import PrinterCallback, TrainerCallback
 from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 
@@ -161,18 +162,40 @@ def make_trainer(model: Any, tokenizer: Any, factory: Any, plan: Plan, output: P
     )
 
 
+class _Lines(TrainerCallback):  # type: ignore[misc]
+    """A line for each step, in place of all figures."""
+
+    def __init__(self, report: Callable[[str], None], steps: int) -> None:
+        self._report, self._steps = report, steps
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """Tell the reward."""
+        if logs is not None and "reward" in logs:
+            reward = float(logs["reward"])
+            bar = "█" * round(30 * reward)
+            self._report(f"step {state.global_step:3} of {self._steps}  reward {reward:.3f}  {bar}")
+
+
 def train(base_url: str, plan: Plan, output: Path, *, report: Callable[[str], None] = print) -> Outcome:
     """The whole run on a server of Catch that allows ``plan.sessions`` sessions."""
     torch.set_num_threads(1)  # several threads spend their time waiting for each other on matrices this small
     outcome = Outcome()
-    with environment_factory(CatchTools, base_url, rows=plan.rows) as factory:
+    # The warm-up's games have a factory of their own: they do not belong into the figures of the training.
+    with (
+        environment_factory(CatchTools, base_url, rows=plan.rows) as players,
+        environment_factory(CatchTools, base_url, rows=plan.rows) as factory,
+    ):
         factory.check(plan.groups * plan.rollouts)
-        model, tokenizer = warmed_up(factory, plan, outcome)
+        report(f"playing {plan.games} games for the warm-up, then {plan.warmup_steps} steps of it ...")
+        model, tokenizer = warmed_up(players, plan, outcome)
+        players.close()
         report(
             f"warmed up: {outcome.parameters:,} parameters, {len(tokenizer)} tokens, loss {outcome.warmup_loss:.3f}, "
             f"{outcome.seconds['warm-up']:.0f} s"
         )
         trainer = make_trainer(model, tokenizer, factory, plan, output)
+        trainer.remove_callback(PrinterCallback)
+        trainer.add_callback(_Lines(report, plan.steps))
         prepare(trainer, parallel=plan.parallel)
         started = time.perf_counter()
         trainer.train()

@@ -12,10 +12,20 @@ from openenv_core.training import make_dataset, tool_names
 from openenv_core.training.demo.tiny import make_model, make_tokenizer
 from tests.training.worlds import climb_reward
 
-__all__ = ["answer", "make_trainer", "schemas_of"]
+__all__ = ["CALL", "END", "TALK", "answer", "make_trainer", "schemas_of"]
 
 CALL = '<tool_call>\n{"name": "climb", "arguments": {"by": 1}}\n</tool_call><|im_end|>'
 END = "Done.<|im_end|>"
+TALK: list[dict[str, Any]] = [
+    {"role": "user", "content": "Climb.\n\nThe top is 3 steps up."},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "function": {"name": "climb", "arguments": {"by": 1}}}],
+    },
+    {"role": "tool", "name": "climb", "content": "2 steps to go."},
+    {"role": "assistant", "content": "Done."},
+]
 
 
 def schemas_of(environment: Any) -> list[Any]:
@@ -26,14 +36,7 @@ def schemas_of(environment: Any) -> list[Any]:
 def make_trainer(factory: Any, rewards: list[list[float | None]], *, steps: int, reward: Any = climb_reward) -> Any:
     """A trainer with 4 groups of 4 rollouts a step. ``rewards`` is filled with what the reward function says."""
     warnings.simplefilter("ignore")
-    said = {"type": "function", "function": {"name": "climb", "arguments": {"by": 1}}}
-    talk: list[dict[str, Any]] = [
-        {"role": "user", "content": "Climb.\n\nThe top is 3 steps up."},
-        {"role": "assistant", "content": "", "tool_calls": [said]},
-        {"role": "tool", "name": "climb", "content": "2 steps to go."},
-        {"role": "assistant", "content": "Done."},
-    ]
-    tokenizer = make_tokenizer([talk] * 4, schemas_of(factory()))
+    tokenizer = make_tokenizer([TALK] * 4, schemas_of(factory()))
 
     def recorded(**arguments: Any) -> list[float | None]:
         found: list[float | None] = reward(**arguments)
