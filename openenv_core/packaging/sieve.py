@@ -25,7 +25,7 @@ _JUNK_FILES = re.compile(r"(\.py[cod]|\.log|\.swp|~)$|^(\.DS_Store|Thumbs\.db|\.
 _SECRET_NAMES = re.compile(
     r"^(\.env(\.(?!example$|sample$|template$|dist$).*)?|.*\.(pem|key|p12|pfx|jks|kdbx|keystore)"
     r"|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.pypirc|\.npmrc|\.git-credentials|\.htpasswd"
-    r"|(credentials|secrets?|service[_-]account).*\.(json|ya?ml|toml|ini|txt|env))$",
+    r"|(.*[_-])?(credentials?|secrets?|service[_-]account)([_.\-].*)?\.(json|ya?ml|toml|ini|txt|env))$",
     re.IGNORECASE,
 )
 _SECRET_TEXTS = {
@@ -67,8 +67,8 @@ def sift(folder: Path, *, exclude: tuple[str, ...] = ()) -> Sifted:
 
     folder = folder.resolve()
     result = Sifted()
-    ignores = [*_ignores_above(folder), *_docker_ignores(folder), (folder, GitIgnoreSpec.from_lines(exclude))]
-    for path in _walk(folder, folder, ignores, result):
+    rules = _Rules(_ignores_above(folder), [*_docker_ignores(folder), (folder, GitIgnoreSpec.from_lines(exclude))])
+    for path in _walk(folder, folder, rules, result):
         name = path.relative_to(folder).as_posix()
         reason = _reason_to_refuse(path, folder)
         if reason is None:
@@ -79,21 +79,51 @@ def sift(folder: Path, *, exclude: tuple[str, ...] = ()) -> Sifted:
 
 
 Ignores = list[tuple[Path, "GitIgnoreSpec"]]
+"""Patterns, each with the folder from which they count."""
 
 
-def _walk(folder: Path, root: Path, ignores: Ignores, result: Sifted) -> Iterator[Path]:
-    own = folder / ".gitignore"
-    if own.is_file():
-        ignores = [*ignores, (folder, _spec(own))]
+@dataclass(frozen=True)
+class _Rules:
+    """What is ignored.
+
+    Attributes:
+        git: from the outermost folder to the innermost; the last that says anything of a file is right.
+        others: any of them may leave a file out.
+    """
+
+    git: Ignores
+    others: Ignores
+
+    def below(self, folder: Path) -> "_Rules":
+        """The rules for what is in a folder, which may have a ``.gitignore`` of its own."""
+        own = folder / ".gitignore"
+        return _Rules([*self.git, (folder, _spec(own))], self.others) if own.is_file() else self
+
+    def ignore(self, path: Path, is_folder: bool) -> bool:
+        """Whether a file or a folder is ignored."""
+        said = None
+        for verdict in self._verdicts(self.git, path, is_folder):
+            said = said if verdict is None else verdict
+        return bool(said) or any(self._verdicts(self.others, path, is_folder))
+
+    @staticmethod
+    def _verdicts(ignores: Ignores, path: Path, is_folder: bool) -> Iterator[bool | None]:
+        for base, spec in ignores:
+            name = path.relative_to(base).as_posix()
+            yield spec.check_file(f"{name}/" if is_folder else name).include
+
+
+def _walk(folder: Path, root: Path, rules: _Rules, result: Sifted) -> Iterator[Path]:
+    rules = rules.below(folder)
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         path = Path(entry.path)
         name = path.relative_to(root).as_posix()
         is_folder = entry.is_dir(follow_symlinks=False)
-        reason = _junk(path, is_folder) or _ignored(path, is_folder, ignores)
+        reason = _junk(path, is_folder) or ("ignored" if rules.ignore(path, is_folder) else None)
         if reason is not None:
             result.left[f"{name}/" if is_folder else name] = reason
         elif is_folder:
-            yield from _walk(path, root, ignores, result)
+            yield from _walk(path, root, rules, result)
         else:
             yield path
 
@@ -106,14 +136,6 @@ def _junk(path: Path, is_folder: bool) -> str | None:
     return "a virtual environment" if (path / "pyvenv.cfg").is_file() else None
 
 
-def _ignored(path: Path, is_folder: bool, ignores: Ignores) -> str | None:
-    for base, spec in ignores:
-        name = path.relative_to(base).as_posix()
-        if spec.match_file(f"{name}/" if is_folder else name):
-            return "ignored"
-    return None
-
-
 def _spec(path: Path) -> "GitIgnoreSpec":
     from pathspec import GitIgnoreSpec
 
@@ -122,10 +144,10 @@ def _spec(path: Path) -> "GitIgnoreSpec":
 
 def _ignores_above(folder: Path) -> Ignores:
     """The ``.gitignore`` files above a folder that is in a git repository."""
-    above = []
+    above: Ignores = []
     for parent in (folder, *folder.parents):
         if parent != folder and (parent / ".gitignore").is_file():
-            above.append((parent, _spec(parent / ".gitignore")))
+            above.insert(0, (parent, _spec(parent / ".gitignore")))
         if (parent / ".git").exists():
             return above
     return []

@@ -5,7 +5,7 @@ import hashlib
 import importlib.metadata
 import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import openenv_core
@@ -42,10 +42,6 @@ def write_core_wheel(folder: Path) -> Path:
             f"this is openenv-core {openenv_core.__version__}, but its metadata are of version {version}: "
             "install it again"
         )
-    if _is_stale(importlib.metadata.distribution(CORE)):
-        raise ConfigurationError(
-            "pyproject.toml requires something else than when openenv-core was installed here: install it again"
-        )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / core_wheel_name()
     stem = f"openenv_core-{version}.dist-info"
@@ -57,25 +53,6 @@ def write_core_wheel(folder: Path) -> Path:
             record.append(f"{name},sha256={digest},{len(data)}\n")
         archive.writestr(_entry(f"{stem}/RECORD"), "".join([*record, f"{stem}/RECORD,,\n"]))
     return path
-
-
-def _is_stale(installed: importlib.metadata.Distribution) -> bool:
-    """Whether an editable install has metadata of another time than its ``pyproject.toml``."""
-    from packaging.requirements import Requirement
-
-    source = Path(openenv_core.__file__).parent.parent / "pyproject.toml"
-    if not source.is_file() or '"editable": true' not in (installed.read_text("direct_url.json") or ""):
-        return False
-    project = tomllib.loads(source.read_text(encoding="utf-8"))["project"]
-    stated = [
-        *project["dependencies"],
-        *(each for extra in project["optional-dependencies"].values() for each in extra),
-    ]
-
-    def plain(requirements: Iterable[str]) -> set[tuple[str, str]]:
-        return {(each.name, str(each.specifier)) for each in map(Requirement, requirements)}
-
-    return plain(stated) != plain(installed.requires or ())
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -97,5 +74,25 @@ def _metadata_files(stem: str) -> Iterator[tuple[str, bytes]]:
     for name in _KEPT_METADATA:
         text = installed.read_text(name)
         if text is not None:
-            yield f"{stem}/{name}", text.encode()
+            yield f"{stem}/{name}", (_with_requirements(text) if name == "METADATA" else text).encode()
     yield f"{stem}/WHEEL", _WHEEL.encode()
+
+
+def _with_requirements(metadata: str) -> str:
+    """In a checkout: the requirements of its ``pyproject.toml``, which may be newer than the metadata that an editable
+    install has left."""
+    source = Path(openenv_core.__file__).parent.parent / "pyproject.toml"
+    if not source.is_file():
+        return metadata
+    project = tomllib.loads(source.read_text(encoding="utf-8"))["project"]
+    stated = [f"Requires-Dist: {each}" for each in project["dependencies"]]
+    for extra, requirements in project["optional-dependencies"].items():
+        stated += [f"Provides-Extra: {extra}", *(f"Requires-Dist: {_for_extra(each, extra)}" for each in requirements)]
+    head, blank, body = metadata.partition("\n\n")
+    kept = [line for line in head.splitlines() if not line.startswith(("Requires-Dist:", "Provides-Extra:"))]
+    return "\n".join([*kept, *stated]) + blank + body
+
+
+def _for_extra(requirement: str, extra: str) -> str:
+    plain, _, marker = requirement.partition(";")
+    return f"{plain.strip()} ; {f'({marker.strip()}) and ' if marker else ''}extra == '{extra}'"

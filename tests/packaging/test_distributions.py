@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from openenv_core.packaging.project import read_distribution
 from openenv_core.packaging.wheel import write_core_wheel
@@ -21,6 +22,13 @@ pytestmark = pytest.mark.timeout(300)
 def names_in(wheel: Path) -> set[str]:
     """The files of a wheel."""
     return set(zipfile.ZipFile(wheel).namelist())
+
+
+def metadata(text: bytes) -> tuple[set[tuple[str, str]], str]:
+    """Headers and description; requirements compared by what they mean."""
+    about = email.message_from_bytes(text)
+    meant = {(name, str(Requirement(value)) if name == "Requires-Dist" else value) for name, value in about.items()}
+    return meant, str(about.get_payload())
 
 
 def test_the_index_takes_them(distributions: Distributions) -> None:
@@ -63,7 +71,7 @@ def test_a_source_distribution_holds_what_builds_it(project: Path, distributions
     with tarfile.open(distributions.folder / f"{stem}.tar.gz") as archive:
         names = {name.removeprefix(f"{stem}/") for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "PKG-INFO"} <= names
-    assert not [name for name in names if name.startswith(("tests/", ".git", ".venv")) or "_cache/" in name]
+    assert not [name for name in names if name.startswith(("tests/", ".git/", ".venv")) or "_cache/" in name]
 
 
 def test_the_licence_is_the_same_everywhere() -> None:
@@ -77,7 +85,9 @@ def test_the_wheel_that_a_space_carries_is_the_one_that_is_built(distributions: 
     made_by_tools = ("/RECORD", "/WHEEL")
     names = {name for name in built.namelist() if not name.endswith(made_by_tools)}
     assert {name for name in ours.namelist() if not name.endswith(made_by_tools)} == names
-    assert [name for name in sorted(names) if built.read(name) != ours.read(name)] == []
+    [about] = [name for name in names if name.endswith("/METADATA")]
+    assert [name for name in sorted(names - {about}) if built.read(name) != ours.read(name)] == []
+    assert metadata(built.read(about)) == metadata(ours.read(about))
     assert "openenv_core/packaging/templates/project/.github/workflows/ci.yml" in names
 
 

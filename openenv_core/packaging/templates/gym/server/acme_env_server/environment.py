@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 import gymnasium
-from openenv_core import Environment
+from openenv_core import Environment, ValidationFailedError
 from openenv_core.adapters.spaces import plain_from_sample, sample_from_plain
 
 from acme_env.models import AcmeAction, AcmeObservation, AcmeState
@@ -36,8 +36,12 @@ class AcmeEnvironment(Environment[AcmeAction, AcmeObservation, AcmeState]):
         return AcmeObservation(observation=self._plain(observation))
 
     def step(self, action: AcmeAction) -> AcmeObservation:
-        """Do the action."""
-        sample = sample_from_plain(self._hosted.action_space, action.action)
+        """Do the action; one that the space does not have is refused, and nothing happens."""
+        space = self._hosted.action_space
+        sample = sample_from_plain(space, action.action)
+        if not space.contains(sample):
+            message = f"{action.action!r} is no action of {space}"
+            raise ValidationFailedError(message)
         observation, reward, terminated, truncated, _ = self._hosted.step(sample)
         self._state.step_count += 1
         return AcmeObservation(
