@@ -127,7 +127,8 @@ base_key() { { cat /etc/os-release; python_home; declare -f make_base; } | sha25
 # Where this machine has a CPython of that version that can be copied: one that lives in a folder of its own.
 python_home() {
   local program home
-  for program in "$(command -v python$PYTHON_VERSION || true)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/$PYTHON_VERSION*/bin/python$PYTHON_VERSION; do
+  for program in "$(command -v "python$PYTHON_VERSION" || true)" \
+    "${PYENV_ROOT:-$HOME/.pyenv}/versions/$PYTHON_VERSION"*/bin/"python$PYTHON_VERSION"; do
     [ -x "$program" ] || continue
     home=$("$program" -c 'import sys; print(sys.base_prefix)' 2>/dev/null) || continue
     [ "$home" != /usr ] && echo "$home" && return 0
@@ -159,9 +160,10 @@ make_base() {
   # The layout of the official image: everything of Python below /usr/local, without its tests and windows.
   (
     cd "$home"
+    shopt -s nullglob
     tar -cf - --exclude=__pycache__ --exclude="lib/$name/site-packages/*" --exclude='*.a' --exclude="lib/$name/config-*" \
       --exclude="lib/$name/"{test,idlelib,tkinter,turtledemo} --exclude='_tkinter*' --exclude='_test*.so' \
-      "bin/$name" "lib/$name" "include/$name" $(find lib -maxdepth 1 -name 'libpython3*.so*')
+      "bin/$name" "lib/$name" "include/$name" lib/libpython3*.so*
   ) | tar -xpf - -C "$root/usr/local"
   ln -sf "$name" "$root/usr/local/bin/python3"
   ln -sf python3 "$root/usr/local/bin/python"

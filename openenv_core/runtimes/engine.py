@@ -39,7 +39,7 @@ def connect_engine() -> "DockerClient":
         context = None if given else ContextAPI.get_current_context()
         named = context is not None and context.name != "default"
         address = (context.Host if context is not None and named else given) or _DEFAULT_ENGINE
-        if address.startswith("unix://"):
+        if address.startswith("unix://") and hasattr(socket, "AF_UNIX"):
             _knock(address.removeprefix("unix://"))
         if context is not None and named:
             return docker.DockerClient(base_url=context.Host, tls=context.TLSConfig, timeout=_ENGINE_LIMIT_S)

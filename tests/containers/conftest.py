@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OURS = "/var/cache/openenv-engine/docker.sock"
 """Where `docker/engine.sh up` starts one."""
 
-_BRING_ONE = "`docker/engine.sh run make test`, as root on Debian, brings one"
+_BRING_ONE = "`make engine`, as root on Debian, brings one"
 
 
 @pytest.fixture(scope="session")
