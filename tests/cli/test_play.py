@@ -263,6 +263,14 @@ def test_lines_may_come_from_a_pipe() -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_an_author_s_hooks_are_shown_and_their_actions_done_by_number() -> None:
+    done = piped("play", "tests.playground.worlds:Gallery", "--seed", "1", lines="5\n3\n")
+    assert done.returncode == 0
+    assert "  4 show html" in done.stdout
+    assert "  # A\n    G" in done.stdout
+    assert "(picture: 3840 x 2160 pixels, which a terminal cannot show)" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

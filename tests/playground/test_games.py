@@ -190,6 +190,11 @@ def test_a_web_task_by_its_elements_and_by_its_picture(browser: Browser, browser
         keep(page, "browser-solved", full=True)
         page.locator(".reset").get_by_label("task name").fill("click-test")
         start(page, 1)
+        page.locator(".mark").click()
+        expect(page.locator(".history .what").last).to_have_text("[13] button 'Click Me!'")
+        expect(page.locator(".ending-title")).to_have_text("Solved!")
+        page.locator(".reset").get_by_label("boxes").uncheck()
+        start(page, 1)
         # MiniWoB's only button of this task is dark grey on white, in the left part of the picture.
         place = page.locator("img.picture").evaluate(BUTTON_IN_PICTURE)
         page.locator("img.picture").click(position=place)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -9,10 +10,9 @@ from playwright.sync_api import Browser, expect
 
 from openenv_core.runtimes.process import ProcessRuntime
 from openspiel_env import OpenSpielAction, OpenSpielEnv
+from tests.support.waiting import eventually
 
 from .visiting import keep, violations, visit
-
-_WINDOWS = {"light": {"color_scheme": "light"}, "dark": {"color_scheme": "dark"}}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_a_session_is_followed_step_by_step(browser: Browser, server: ProcessRun
         assert violations(page) == []
         keep(page, "watch")
         card.click()
-        expect(page.locator(".pill")).to_have_text("live")
+        expect(page.locator("#watch-root .pill")).to_have_text("live")
         client.step(OpenSpielAction(action_id=2))
         expect(page.locator(".log-row").last).to_contain_text("2")
         client.step(OpenSpielAction(action_id=2))
@@ -49,7 +49,7 @@ def test_a_session_is_followed_step_by_step(browser: Browser, server: ProcessRun
         keep(page, "follow")
         page.get_by_role("button", name="End this session").click()
         page.get_by_role("button", name="Really end it?").click()
-        expect(page.locator(".pill")).to_have_text("ended")
+        expect(page.locator("#watch-root .pill")).to_have_text("ended")
         page.get_by_role("link", name="All sessions").click()
         expect(page.get_by_text("Nobody plays at the moment.")).to_be_visible()
         expect(page.locator(".bars")).to_contain_text("closed")
@@ -71,6 +71,7 @@ def test_episodes_are_listed_filtered_stepped_through_and_compared(browser: Brow
         play(client, 2, [1] * 9)
         play(client, 3, [0] * 9)
         play(client, 4, [2] * 9)
+    eventually(lambda: len([row for row in _listed(server) if row["end"] == "terminated"]) >= 3)
     rewards = [row["reward"] for row in _listed(server)]
     with visit(browser, server.base_url, "/web/#replay") as page:
         expect(page.locator("table.list tbody tr").first).to_be_visible()
@@ -97,9 +98,9 @@ def test_episodes_are_listed_filtered_stepped_through_and_compared(browser: Brow
         keep(page, "compare")
 
 
-def _listed(server: ProcessRuntime) -> list[dict[str, float]]:
+def _listed(server: ProcessRuntime) -> list[dict[str, Any]]:
     reply = httpx.get(f"{server.base_url}/web/api/recordings", trust_env=False)
-    rows: list[dict[str, float]] = reply.json()["episodes"]
+    rows: list[dict[str, Any]] = reply.json()["episodes"]
     return rows
 
 

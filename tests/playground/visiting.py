@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page
 
 from openenv_core.runtimes.process import ProcessRuntime

@@ -301,3 +301,21 @@ def test_reset_and_step_are_the_author_s_to_write() -> None:
     with pytest.raises(NotImplementedError):
         bare.state  # noqa: B018 - reading it is the test
     assert bare.close() is None
+
+
+def test_options_of_reset_have_a_json_schema() -> None:
+    def reset(self: Any, *, seed: int | None = None, level: Literal["easy", "hard"] = "easy") -> None: ...
+
+    schema = options_of(reset).json_schema()
+    assert list(schema["properties"]) == ["seed", "episode_id", "level"]
+    assert schema["properties"]["level"]["enum"] == ["easy", "hard"]
+
+
+def test_options_that_have_no_json_schema_say_so() -> None:
+    def reset(self: Any, *, call: Any = None, made: type[Any] | complex = complex(1)) -> None: ...
+
+    class Odd: ...
+
+    reset.__annotations__["made"] = Odd
+    with pytest.raises(ValueError, match="Odd"):
+        options_of(reset).json_schema()

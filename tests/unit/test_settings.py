@@ -76,3 +76,15 @@ def test_settings_do_not_change_under_a_server() -> None:
 def test_the_client_s_settings_are_its_constructor_s_arguments_with_the_same_defaults() -> None:
     client = EnvClient[Any, Any, Any]("http://127.0.0.1:1")
     assert client._settings == ClientSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "on"), [("true", True), ("1", True), ("YES", True), ("false", False), ("0", False), ("", False)]
+)
+def test_the_page_is_switched_on_by_the_words_that_the_public_package_knows(text: str, on: bool) -> None:
+    assert ServerSettings.from_environ({"ENABLE_WEB_INTERFACE": text}).web_interface is on
+
+
+def test_a_switch_is_nothing_else() -> None:
+    with pytest.raises(ConfigurationError, match="ENABLE_WEB_INTERFACE='maybe'"):
+        ServerSettings.from_environ({"ENABLE_WEB_INTERFACE": "maybe"})

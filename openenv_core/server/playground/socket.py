@@ -85,4 +85,5 @@ class PageSocketDoor:
 
 
 def _with_view(reply: bytes, view: bytes | None) -> bytes:
-    return reply if view is None else b'%b,"view":%b}' % (reply[:-1], view)
+    """The frame with the view in it, before its type: what comes after that stays where readers look for it."""
+    return reply if view is None else reply.replace(b',"type":', b',"view":%b,"type":' % view, 1)

@@ -6,6 +6,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from openenv_core.rendering import Choice, Question, questions_of, summary_of
+from openenv_core.rendering.questions import meanings_of
 from openenv_core.types import Action
 
 
@@ -129,3 +130,17 @@ def test_a_union_of_actions_is_asked_as_a_whole() -> None:
 def test_the_summary_is_the_first_paragraph() -> None:
     assert summary_of(Say.model_json_schema()) == "Say something."
     assert summary_of({}) == ""
+
+
+def test_textarena_s_moves_are_put_into_brackets_for_the_player() -> None:
+    schema = Say.model_json_schema()
+    [question] = questions_of(schema, {"delta": "Your turn."}, {"env_id": "Wordle-v0"})
+    assert [question.read(line) for line in (" crane ", "[crane]", "")] == ["[crane]", "[crane]", ""]
+    [plain] = questions_of(schema, {}, {})
+    assert plain.read("crane") == "crane"
+
+
+def test_a_docstring_s_line_may_tell_of_several_names() -> None:
+    arguments = "    Args:\n        a, b: the ``first``\n            and second.\n        c: third.\n"
+    text = f"Do.\n\n{arguments}\n    Raises:\n        x: no."
+    assert meanings_of(text, "Args:") == {"a": "the `first` and second.", "b": "the `first` and second.", "c": "third."}

@@ -99,6 +99,14 @@ def test_the_end_is_the_end(verb: str) -> None:
     assert ended.due(1e9) is None
 
 
+def test_the_time_that_a_client_may_be_away_can_change() -> None:
+    lease = Lease(0.0, idle_timeout_s=100.0, resume_grace_s=60.0)
+    lease.allow_away(5.0)
+    lease.detach(10.0)
+    assert lease.due(14.9) is None
+    assert lease.due(15.0) is LossReason.GRACE_EXPIRED
+
+
 class Machine(RuleBasedStateMachine):
     """Any order of requests, broken connections and silences, against what was promised."""
 
