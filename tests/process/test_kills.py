@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.processes import free_port, source_path
 from openenv_core.errors import ConnectionFailedError, EnvironmentFactoryError, SessionLostError
+from tests.process.conftest import LONG
 from tests.process.places import AsyncCount, Count, Place, alive, batch, children, replayed, serving
 from tests.process.worlds import CountAction
 from tests.support.fault_proxy import FaultProxy
@@ -65,13 +66,13 @@ class Restless:
             raise error
 
 
-def test_workers_that_are_killed_are_replaced(tmp_path: Path, rounds: int) -> None:
+def test_workers_that_are_killed_are_replaced(tmp_path: Path) -> None:
     rng = random.Random("workers")
     limits = {"MAX_CONCURRENT_ENVS": 6, "OPENENV_SESSIONS_PER_WORKER": 2}
     with serving("process", tmp_path, **limits) as place:
         players = [Restless(place.base_url, seed) for seed in range(6)]
         eventually(lambda: all(player.episodes for player in players))
-        for _ in range(5 * rounds):
+        for _ in range(50 if LONG else 5):
             time.sleep(rng.uniform(0.0, 0.4))
             workers = children(place.pid)
             if workers:
@@ -87,7 +88,7 @@ def test_workers_that_are_killed_are_replaced(tmp_path: Path, rounds: int) -> No
         assert all(alive(pid) for pid in children(place.pid))
 
 
-def test_servers_that_are_killed_are_found_again(tmp_path: Path, rounds: int) -> None:
+def test_servers_that_are_killed_are_found_again(tmp_path: Path) -> None:
     rng = random.Random("servers")
     port = free_port()
     with contextlib.ExitStack() as stack:
@@ -95,7 +96,7 @@ def test_servers_that_are_killed_are_found_again(tmp_path: Path, rounds: int) ->
         players = [Restless(place.base_url, seed) for seed in range(3)]
         calm, several, runner = Count(place.base_url), batch(place.base_url, 2), stack.enter_context(asyncio.Runner())
         awaiting = AsyncCount(place.base_url)
-        for _ in range(2 * rounds):
+        for _ in range(50 if LONG else 2):
             calm.reset()
             runner.run(awaiting.reset())
             several.reset()
@@ -150,11 +151,11 @@ print("playing", flush=True)
 
 
 @pytest.mark.parametrize("world", ["thread", "process"])
-def test_clients_that_are_killed_leave_nothing(world: str, tmp_path: Path, rounds: int) -> None:
+def test_clients_that_are_killed_leave_nothing(world: str, tmp_path: Path) -> None:
     rng = random.Random(f"clients of {world}")
     limits = {"OPENENV_RESUME_GRACE_S": 0.5, "OPENENV_SESSIONS_PER_WORKER": 3, "MAX_CONCURRENT_ENVS": 6}
     with serving(world, tmp_path, **limits) as place:
-        for _ in range(2 * rounds):
+        for _ in range(50 if LONG else 2):
             _kill_a_client(place, rng.uniform(0.0, 1.0))
             place.wait_until_free()
             place.journal.check_all_closed()
