@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, TimeoutError
 
 from openenv_core.runtimes.process import ProcessRuntime
 from tests.support.source import REPOSITORY
@@ -36,13 +36,24 @@ def visit(
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda told: faults.append(told.text) if _is_fault(told.type, told.text) else None)
     try:
-        page.goto(url + path)
-        if context.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]", state="attached")
+        _open(page, url + path, ready=context.get("java_script_enabled", True))
         yield page
     finally:
         opened.close()
     assert [fault for fault in faults if not any(part in fault for part in expected)] == []
+
+
+def _open(page: Page, address: str, *, ready: bool) -> None:
+    # A browser gives up what it loads when a network of the machine comes or goes, a container's, say.
+    for left in (2, 1, 0):
+        page.goto(address)
+        try:
+            if ready:
+                page.wait_for_selector("html[data-ready]", state="attached", timeout=_LIMIT_MS / 3)
+            return
+        except TimeoutError:
+            if not left:
+                raise
 
 
 def _is_fault(kind: str, text: str) -> bool:
@@ -53,6 +64,8 @@ def _is_fault(kind: str, text: str) -> bool:
 def keep(page: Page, name: str, *, full: bool = False) -> None:
     """Keep what the page looks like."""
     PICTURES.mkdir(parents=True, exist_ok=True)
+    if full:
+        page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=PICTURES / f"{name}.png", full_page=full)
 
 

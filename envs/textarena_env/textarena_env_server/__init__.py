@@ -16,14 +16,27 @@ _QUICK = ("Wordle", "GuessTheNumber", "Hangman", "Mastermind", "Minesweeper", "2
 """Games whose reset and step take microseconds."""
 
 
-def _environment_class() -> type[TextArenaEnvironment]:
-    """The class that fits the game which the environment variables choose."""
+_EXAMPLES = {"Wordle": "[crane]", "Sudoku": "[5 3 7]"}
+_TOOLS = {"Wordle": "textarena_env.tools:WordleTools", "Sudoku": "textarena_env.tools:SudokuTools"}
+
+
+def _family() -> str:
+    """The game which the environment variables choose, without its variant."""
     try:
-        env_id = TextArenaSettings.from_environ().env_id
+        return TextArenaSettings.from_environ().env_id.partition("-")[0]
     except ConfigurationError:
         # Listing what is installed must not fail over a variable; starting the server says what is wrong with it.
-        return TextArenaEnvironment
-    return InlineTextArenaEnvironment if env_id.partition("-")[0] in _QUICK else TextArenaEnvironment
+        return ""
+
+
+def _environment_class() -> type[TextArenaEnvironment]:
+    """The class that fits the game."""
+    return InlineTextArenaEnvironment if _family() in _QUICK else TextArenaEnvironment
+
+
+def _example_action() -> dict[str, str] | None:
+    example = _EXAMPLES.get(_family())
+    return None if example is None else {"message": example}
 
 
 def _sample_action(observation: TextArenaObservation, random: Random) -> TextArenaAction:
@@ -42,8 +55,8 @@ spec = EnvironmentSpec(
     description="Text games for one player from TextArena: Wordle, Sudoku and others.",
     demo="textarena_env_server.demo:play",
     sample_action=_sample_action,
-    example_action={"message": "[crane]"},
-    tools="textarena_env.tools:WordleTools",
+    example_action=_example_action(),
+    tools=_TOOLS.get(_family()),
     variants={
         "wordle": {"TEXTARENA_ENV_ID": "Wordle-v0"},
         "sudoku": {"TEXTARENA_ENV_ID": "Sudoku-v0"},

@@ -85,7 +85,7 @@ async def about_of(gateway: Gateway, factory: Any, spec: EnvironmentSpec | None)
 
 
 def _model(title: str, schema: Mapping[str, Any]) -> Model:
-    summary = "" if title == "Options of reset" else summary_of(schema)
+    summary = "" if title == "Options of reset" else summary_of(schema).replace("`", "")
     return Model(title, summary, fields_of(schema), schema)
 
 

@@ -47,7 +47,7 @@ export class Move {
   buildForm(view, isWhole, draft) {
     const [question] = view.questions;
     const template = view.questions.length === 1 ? question?.template ?? "" : "";
-    const fields = formOf(this.config.action, { example: this.config.hints ?? {}, draft });
+    const fields = formOf(this.config.action, { example: hints(this.config.hints ?? {}, template), draft });
     const send = h("button", { type: "submit", class: "primary" }, "Step");
     const line = h("div", { class: view.questions.length <= 1 ? "one-line" : "" }, fields.element, send);
     const form = h("form", { class: "step-form", novalidate: true, "aria-label": "Action" }, line, this.rawForm());
@@ -147,6 +147,13 @@ export class Move {
   }
 
   takesText(view) { return view.questions.length === 1 && view.questions[0].kind === "text"; }
+}
+
+/** Examples as a person types them: without what is put around them. */
+function hints(example, template) {
+  const [before, after] = template ? template.split("{}") : ["", ""];
+  const bare = (value) => (typeof value === "string" && value.startsWith(before) && value.endsWith(after) ? value.slice(before.length, value.length - after.length) : value);
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, bare(value)]));
 }
 
 function worded(template, text) {

@@ -307,7 +307,8 @@ export class Play {
   }
 
   pastBanner(entry) {
-    return past(this.history.indexOf(entry), entry.action, () => { this.back(); this.show(); });
+    const index = this.history.indexOf(entry);
+    return past(index, index === 0 ? "the start" : this.named(entry.action, index), () => { this.back(); this.show(); });
   }
 
   back() {

@@ -1,6 +1,6 @@
 // What Play shows around an observation: before the game, while it waits, when it is over, and how it went.
 
-import { h, inWords, number } from "./dom.js";
+import { h, number } from "./dom.js";
 
 export function hero(name, description, start) {
   return h("div", { class: "hero" },
@@ -18,8 +18,8 @@ export function queue(position, stop) {
 }
 
 /** What stands above a step of before. */
-export function past(index, action, back) {
-  return h("p", { class: "banner past" }, `Step ${index}${action ? `: ${inWords(action)}` : ", the start"} `,
+export function past(index, words, back) {
+  return h("p", { class: "banner past" }, `Step ${index}: ${words} `,
     h("button", { type: "button", class: "small-button", onclick: back }, "Back to now"));
 }
 

@@ -22,7 +22,7 @@ function grid(part, options) {
   const cells = part.rows.flat();
   const isRagged = part.rows.some((row) => row.length !== part.rows[0].length);
   const isKeyboard = isRagged && cells.every((cell) => /^[a-z]$/i.test(cell.text));
-  const numeric = !isKeyboard && cells.every((cell) => /^\d*$/.test(cell.text)) && cells.some((cell) => Number(cell.text) > 9);
+  const numeric = !isKeyboard && cells.length >= 9 && cells.every((cell) => /^\d*$/.test(cell.text) && cell.choice === undefined);
   const longest = Math.max(1, ...cells.map((cell) => cell.text.length));
   const shape = part.spaced ? (isKeyboard ? "keyboard" : "spaced") : "close";
   const width = Math.max(...part.rows.map((row) => row.length));
@@ -38,7 +38,7 @@ function grid(part, options) {
 function face(cell, isKeyboard, numeric, options) {
   const word = WORDS[cell.tone];
   const heat = numeric && cell.text !== "0" && cell.text ? ` heat-${Math.min(11, Math.round(Math.log2(Number(cell.text))))}` : "";
-  const sign = cell.tone === "empty" && /^[._0]$/.test(cell.text);
+  const sign = cell.tone === "empty" && cell.choice === undefined && /^[._0]$/.test(cell.text);
   const attributes = { class: `cell tone-${cell.tone}${heat}${sign ? " blank" : ""}${cell.mark ? " marked" : ""}` };
   const text = [h("span", { class: "sign", "aria-hidden": sign ? "true" : null }, sign && cell.text !== "." ? "" : cell.text)];
   if (word) text.push(h("span", { class: "hidden-visually" }, `, ${word}`));
