@@ -15,6 +15,7 @@ from openenv_core.cli.install_browser import install_browser
 from openenv_core.cli.list import list_environments
 from openenv_core.cli.play import play
 from openenv_core.cli.push import push
+from openenv_core.cli.replay import replay
 from openenv_core.cli.run import run
 from openenv_core.cli.serve import serve
 from openenv_core.cli.sessions import sessions
@@ -51,6 +52,7 @@ app.command("list")(list_environments)
 app.command("demo")(demo)
 app.command("check")(check)
 app.command("play")(play)
+app.command("replay")(replay)
 app.command("eval")(evaluate)
 app.command("sessions")(sessions)
 app.command("install-browser")(install_browser)

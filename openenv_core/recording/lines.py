@@ -50,6 +50,8 @@ class EpisodeLine(_Line):
         door: the way by which the session was opened.
         started: UTC, ISO 8601.
         seed, options: what the client gave to ``reset``; the seed is in ``options``, too.
+        tools: what an agent can do, in the form in which chat models are told of tools: the environment's own tools, or
+            one tool ``step`` that takes an action.
     """
 
     type: Literal["episode"] = "episode"
@@ -64,6 +66,7 @@ class EpisodeLine(_Line):
     started: str
     seed: int | None = None
     options: dict[str, Any] = {}
+    tools: list[dict[str, Any]] = []
 
 
 class _Answer(_Line):

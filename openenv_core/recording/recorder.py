@@ -12,10 +12,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel
 
 from openenv_core.recording.files import EpisodeFile, OpenFiles
-from openenv_core.recording.lines import EndLine, EpisodeLine, LostLine
+from openenv_core.recording.lines import EpisodeLine, LostLine
 from openenv_core.recording.shelf import Shelf
 from openenv_core.recording.tape import Note, Tape
 
@@ -23,14 +25,13 @@ __all__ = ["Recorder"]
 
 _log = logging.getLogger(__name__)
 
-_MAX_NOTES: Final = 50_000
+_MAX_LINES: Final = 50_000
 _MAX_WAITING_BYTES: Final = 64 * 2**20
 _PAUSE_S: Final = 0.25
 """What came within so many seconds is written in one go; no more than that is missing after the server is killed."""
 
-_NOTES_AT_A_TIME: Final = 16
-"""After so many notes the thread lets others run: without that a step may wait for it as long as the interpreter's
-switch interval, which is 5 ms."""
+_LINES_AT_A_TIME: Final = 512
+"""Of one episode, in one piece: the interpreter is the others' while the disk has it."""
 
 _SWEEP_S: Final = 60.0
 _RETRY_S: Final = 1.0
@@ -38,7 +39,24 @@ _WARN_EVERY_S: Final = 60.0
 _SHARE_OF_ONE: Final = 4
 """No episode may take more than this fraction (1/n) of the room of all."""
 
-_Entry = tuple[Tape, int, Note | EndLine]
+
+class _Entry(NamedTuple):
+    """A line that waits: of which episode, after how many that were not taken, with which pictures."""
+
+    tape: Tape
+    lost: int
+    line: bytes
+    pictures: dict[str, bytes] | None
+    is_last: bool = False
+
+    @property
+    def size(self) -> int:
+        size = len(self.line)
+        return size if not self.pictures else size + sum(map(len, self.pictures.values()))
+
+
+def _text(line: BaseModel) -> bytes:
+    return line.model_dump_json().encode() + b"\n"
 
 
 class Recorder:
@@ -52,7 +70,7 @@ class Recorder:
         clock: Unix time.
 
     Attributes:
-        dropped: lines that were left out, by the reason: ``queue``, ``disk``, ``bounds``.
+        dropped: lines that were left out, by the reason: ``queue``, ``disk``, ``bounds``, ``fault``.
         errors: what went wrong on the disk, by the name of the system's error.
         written: lines that are in files.
     """
@@ -100,17 +118,21 @@ class Recorder:
     def write(self, tape: Tape, note: Note) -> None:
         """Put a note of an episode into the queue, or count it where that is full."""
         tape.count(note)
-        size = note.size
-        if len(self._queue) >= _MAX_NOTES or self._put - self._taken + size > _MAX_WAITING_BYTES:
+        # Written out here and now: to have the thread do it would cost the same interpreter more.
+        entry = _Entry(tape, tape.lost, note.line(tape.started), note.pictures)
+        size = entry.size
+        if len(self._queue) >= _MAX_LINES or self._put - self._taken + size > _MAX_WAITING_BYTES:
             tape.lost += 1
             self.dropped["queue"] += 1
             return
         self._put += size
-        self._hand_over(tape, note)
+        self._hand_over(entry)
 
     def end(self, tape: Tape, reason: str) -> None:
         """An episode is over. Its last line finds room even in a full queue: there is one for each session at most."""
-        self._hand_over(tape, tape.end(reason, self._clock()))
+        entry = _Entry(tape, tape.lost, _text(tape.end(reason, self._clock())), None, True)
+        self._put += entry.size
+        self._hand_over(entry)
 
     def close(self, limit_s: float) -> None:
         """Write what is left, for ``limit_s`` seconds at most, and stop."""
@@ -120,9 +142,9 @@ class Recorder:
         self._wake.set()
         self._thread.join(limit_s)
 
-    def _hand_over(self, tape: Tape, entry: Note | EndLine) -> None:
-        self._queue.append((tape, tape.lost, entry))
-        tape.lost = 0
+    def _hand_over(self, entry: "_Entry") -> None:
+        self._queue.append(entry)
+        entry.tape.lost = 0
         if self._sleeping:
             self._wake.set()
 
@@ -145,40 +167,41 @@ class Recorder:
 
     def _drain(self) -> None:
         """Write what is in the queue now, episode by episode."""
-        by_tape: dict[Tape, list[tuple[int, Note | EndLine]]] = {}
+        by_tape: dict[Tape, list[_Entry]] = {}
         for _ in range(len(self._queue)):
-            tape, lost, entry = self._queue.popleft()
-            by_tape.setdefault(tape, []).append((lost, entry))
+            entry = self._queue.popleft()
+            by_tape.setdefault(entry.tape, []).append(entry)
         for tape, entries in by_tape.items():
-            for start in range(0, len(entries), _NOTES_AT_A_TIME):
-                self._write_some(tape, entries[start : start + _NOTES_AT_A_TIME])
-                time.sleep(0)
+            for start in range(0, len(entries), _LINES_AT_A_TIME):
+                some = entries[start : start + _LINES_AT_A_TIME]
+                try:
+                    self._write_some(tape, some)
+                except Exception:  # noqa: BLE001 - whatever it is, the next episode may be written
+                    _log.exception("lines of the episode %s cannot be recorded", tape.name)
+                    self.dropped["fault"] += len(some)
 
-    def _write_some(self, tape: Tape, entries: list[tuple[int, Note | EndLine]]) -> None:
+    def _write_some(self, tape: Tape, entries: "list[_Entry]") -> None:
         if tape.writing is None:
-            tape.writing = EpisodeFile(tape.name, self._redacted(tape.facts.model_dump_json().encode() + b"\n"))
+            tape.writing = EpisodeFile(tape.name, self._redacted(_text(tape.facts)))
             self._running.add(tape.name)
         file: EpisodeFile = tape.writing
         lines: list[bytes] = []
         pictures: dict[str, bytes] = {}
-        lost = file.lost
-        for lost_before, entry in entries:
-            lost += lost_before
-            if lost:
-                lines.append(LostLine(lines=lost).model_dump_json().encode() + b"\n")
-                file.lost, lost = file.lost + lost_before, 0
-            if isinstance(entry, Note):
-                self._taken += entry.size
-                lines.append(entry.line(tape.started))
-                pictures |= entry.pictures or {}
-            else:
-                lines.append(entry.model_dump_json().encode() + b"\n")
+        lost, unsaid = file.lost, 0
+        for entry in entries:
+            if lost or entry.lost:
+                lines.append(_text(LostLine(lines=lost + entry.lost)))
+                lost, unsaid = 0, unsaid + entry.lost
+            lines.append(entry.line)
+            self._taken += entry.size
+            if entry.pictures:
+                pictures |= entry.pictures
         if self._put_down(tape, file, b"".join(lines), pictures, len(entries)):
             self.written += len(entries)
             file.lost = 0
         else:
-            file.lost += len(entries)
-        if isinstance(entries[-1][1], EndLine):
+            file.lost += unsaid + len(entries)
+        if entries[-1].is_last:
             self._files.close(file)
             self._running.discard(tape.name)
 
@@ -213,7 +236,7 @@ class Recorder:
         """An episode has all the room that one may have: say so in its file, once."""
         if not file.cut:
             file.cut = True
-            last = tape.end("cut", self._clock()).model_dump_json().encode() + b"\n"
+            last = _text(tape.end("cut", self._clock()))
             self._guarded(lambda: self._files.append(file, last, {}))
 
     def _open_folder(self) -> None:

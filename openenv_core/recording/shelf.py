@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,9 @@ NAME: Final = re.compile(r"\d{8}T\d{12}-[\w.]{1,40}-[0-9a-f]{12}-\d+", re.ASCII)
 
 _BLOCK: Final = 4096
 """Bytes that a small file takes on most disks; thousands of them are not for nothing."""
+
+_SPARE: Final = 100
+"""Where room has to be made, a hundredth of it all is made at once."""
 
 
 def recordings_in(folder: Path) -> list[Path]:
@@ -39,14 +43,14 @@ class Shelf:
         self.folder = folder
         self._max_bytes = max_bytes
         self._max_age_s = max_age_s
-        self._kept: dict[str, _Kept] = {}
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # what was written to last is last
         self.bytes = 0
 
     def scan(self) -> None:
         """Look at what is there. Raises ``OSError`` for a folder that cannot be read."""
-        self._kept = {
-            path.stem: _Kept(_size_on_disk(path), path.stat().st_mtime) for path in recordings_in(self.folder)
-        }
+        files = recordings_in(self.folder)
+        found = {path.stem: _Kept(_size_on_disk(path), path.stat().st_mtime) for path in files}
+        self._kept = OrderedDict(sorted(found.items(), key=lambda item: item[1].last_written))
         self.bytes = sum(kept.size for kept in self._kept.values())
 
     def room(self, size: int) -> bool:
@@ -61,6 +65,7 @@ class Shelf:
         kept = self._kept[name]
         kept.size += size
         kept.last_written = now
+        self._kept.move_to_end(name)
         self.bytes += size
 
     def tidy(self, running: set[str], now: float, *, wanted: int = 0) -> None:
@@ -69,14 +74,15 @@ class Shelf:
         Raises:
             OSError: something cannot be removed; it no longer counts all the same.
         """
-        for name, kept in sorted(self._kept.items()):
-            if name in running:
-                continue
+        if not self.room(wanted):
+            wanted += self._max_bytes // _SPARE  # so that it is not done again for the next line
+        for name, kept in list(self._kept.items()):
             if self.room(wanted) and now - kept.last_written < self._max_age_s:
-                continue
-            del self._kept[name]
-            self.bytes -= kept.size
-            self._remove(name)
+                return
+            if name not in running:
+                del self._kept[name]
+                self.bytes -= kept.size
+                self._remove(name)
 
     def _remove(self, name: str) -> None:
         (self.folder / f"{name}.jsonl").unlink(missing_ok=True)

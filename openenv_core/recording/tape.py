@@ -42,37 +42,27 @@ class Note(NamedTuple):
     code: str = ""
     pictures: "dict[str, bytes] | None" = None
 
-    @property
-    def size(self) -> int:
-        """Bytes that it keeps, or nearly so."""
-        size = len(self.data) + len(self.answer) + 200
-        return size if not self.pictures else size + sum(map(len, self.pictures.values()))
-
     def line(self, started: float) -> bytes:
         """The line of the file, of an episode that started at that Unix time."""
-        head = b'{"type":"%b","at":%b,"seconds":%b' % (
-            self.kind.encode(),
-            to_json(round(max(0.0, self.at - started), 6)),
-            to_json(round(self.seconds, 6)),
-        )
-        if self.kind == "state":
-            return b'%b,"state":%b}\n' % (head, self.answer)
-        if self.kind == "error":
-            told = self.call.encode(), self.data or b"null", to_json(self.code), self.answer
-            return head + b',"call":"%b","data":%b,"code":%b,"message":%b}\n' % told
-        asked = b',"action":%b' % self.data if self.kind == "step" else b""
-        return b'%b%b,"reward":%b,"done":%b,"truncated":%b,"success":%b,"observation":%b}\n' % (
+        kind, at, seconds = self.kind, max(0.0, self.at - started), self.seconds
+        if kind == "step":
+            head = b'{"type":"step","at":%.6f,"seconds":%.6f,"action":%b' % (at, seconds, self.data)
+        else:
+            head = b'{"type":"%b","at":%.6f,"seconds":%.6f' % (kind.encode(), at, seconds)
+            if kind == "state":
+                return b'%b,"state":%b}\n' % (head, self.answer)
+            if kind == "error":
+                told = self.call.encode(), self.data or b"null", to_json(self.code), self.answer
+                return head + b',"call":"%b","data":%b,"code":%b,"message":%b}\n' % told
+        reward, success = self.reward, self.success
+        return b'%b,"reward":%b,"done":%b,"truncated":%b,"success":%b,"observation":%b}\n' % (
             head,
-            asked,
-            to_json(self.reward),
-            _WORDS[self.done],
-            _WORDS[self.truncated],
-            _WORDS[self.success],
+            b"null" if reward is None else to_json(reward),
+            b"true" if self.done else b"false",
+            b"true" if self.truncated else b"false",
+            b"null" if success is None else b"true" if success else b"false",
             self.answer,
         )
-
-
-_WORDS = {True: b"true", False: b"false", None: b"null"}
 
 
 class Tape:

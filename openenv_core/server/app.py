@@ -218,7 +218,7 @@ def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> 
     app.add_exception_handler(RequestValidationError, _on_misfit)
     sockets: dict[str, ASGIApp] = {"/ws": WebSocketDoor(gateway, methods), "/mcp": McpSocketDoor(gateway, methods)}
     app.router.routes.extend(WebSocketRoute(path, door) for path, door in sockets.items())
-    recorder, watching = _look_on(gateway, app.state.doorkeeper)
+    recorder, watching = _look_on(gateway, app.state.doorkeeper, tools)
     doors = (
         HttpDoor(gateway, control=mode != "production"),
         TaskDoor(gateway),
@@ -231,13 +231,15 @@ def _assemble(gateway: Gateway, mode: str, tools: Mapping[str, Tool] | None) -> 
     return app, sockets
 
 
-def _look_on(gateway: Gateway, doorkeeper: Doorkeeper) -> "tuple[Recorder | None, list[APIRouter]]":
+def _look_on(
+    gateway: Gateway, doorkeeper: Doorkeeper, tools: Mapping[str, Tool] | None
+) -> "tuple[Recorder | None, list[APIRouter]]":
     """Record, and let operators watch, where that is wanted; a server without it loads nothing of it."""
     if not gateway.settings.record and not gateway.settings.web_interface:
         return None, []
     from openenv_core.server.watch.setup import look_on
 
-    return look_on(gateway, doorkeeper)
+    return look_on(gateway, doorkeeper, tools)
 
 
 def _add_page(

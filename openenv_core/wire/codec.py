@@ -96,6 +96,8 @@ def encode_observation(request_id: int, session: str, observation: Any, *, trunc
 
 def observation_in(frame: bytes) -> bytes | None:
     """The observation in what :func:`encode_observation` made, as it stands there; ``None`` for another frame."""
+    if not frame.startswith(b'{"id":'):
+        return None
     head, mark, rest = frame.partition(b',"type":"observation","data":')
     if not mark or b'"data":' in head:
         return None

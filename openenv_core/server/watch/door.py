@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -18,8 +18,6 @@ from openenv_core.server.watch.frames import History, frame_json, glance, with_p
 from openenv_core.server.watch.hub import Hub
 from openenv_core.server.watch.totals import INTERVAL_S
 from openenv_core.sessions.session import Session, explain_loss
-from openenv_core.wire.codec import observation_in
-from openenv_core.wire.values import parse_json
 
 __all__ = ["NotHereError", "WatchDoor"]
 
@@ -37,6 +35,20 @@ class NotHereError(ProtocolError):
     """What a route names is not there."""
 
     http_status = 404
+
+
+class _Last(NamedTuple):
+    """An observation as JSON, or a whole reply in which there may be one."""
+
+    text: bytes | None
+    is_reply: bool
+
+    def observation(self) -> Any:
+        """The observation as plain values; ``None`` where there is none."""
+        value = None if self.text is None else from_json(self.text)
+        if not self.is_reply or value is None:
+            return value
+        return value["data"] if value.get("type") == "observation" else None
 
 
 class WatchDoor:
@@ -139,14 +151,16 @@ class WatchDoor:
 
     def _snapshot(self, session: Session, history: History | None) -> bytes:
         last = self._last(session)
-        frame = b"null" if last is None else self._last_frame(session, last, history)
+        frame = self._last_frame(session, last, history)
         return b'{"session":%b,"frame":%b}' % (to_json(_with_glance(self._facts(session), last)), frame)
 
-    def _last_frame(self, session: Session, last: bytes, history: History | None) -> bytes:
+    def _last_frame(self, session: Session, last: _Last, history: History | None) -> bytes:
         attention = self._hub.attention(session.id)
         if attention is not None and attention.last is not None:
-            return frame_json(attention.last, 0, 0, history, self._gateway.redact)
-        observation = parse_json(last)
+            return frame_json(attention.seen(attention.last), 0, 0, history, self._gateway.redact)
+        observation = last.observation()
+        if observation is None:
+            return b"null"
         values = observation if isinstance(observation, dict) else {}
         episode = session.episode
         frame: dict[str, Any] = {
@@ -168,24 +182,24 @@ class WatchDoor:
         recorded = attention is not None and attention.recorded
         return {**row, "reward": session.episode.total_reward, "recorded": recorded}
 
-    def _last(self, session: Session) -> bytes | None:
-        """The last observation as JSON, as its client got it: as somebody attached saw it, or the session's reply."""
+    def _last(self, session: Session) -> _Last:
+        """What a client saw last: as somebody attached noted it, or as the session remembers it."""
         attention = self._hub.attention(session.id)
         if attention is not None and attention.last is not None:
-            note = attention.last.note
-            return with_pictures(note.answer, note.pictures)
-        reply = session.replies.last_reply
-        return None if reply is None else observation_in(reply)
+            note = attention.last
+            return _Last(with_pictures(note.answer, note.pictures), False)
+        return _Last(session.replies.last_reply, True)
 
 
-def _with_glance(row: dict[str, Any], last: bytes | None) -> dict[str, Any]:
-    text, png = _glance(last) if last is None or len(last) <= _LARGEST_GLANCE else (None, None)
+def _with_glance(row: dict[str, Any], last: _Last) -> dict[str, Any]:
+    text, png = _glance(last) if len(last.text or b"") <= _LARGEST_GLANCE else (None, None)
     picture = None if png is None else f"sessions/{row['id']}/picture?v={_digest(png)}"
     return {**row, "text": text, "picture": picture}
 
 
-def _glance(last: bytes | None) -> tuple[str | None, bytes | None]:
-    return (None, None) if last is None else glance(from_json(last))
+def _glance(last: _Last) -> tuple[str | None, bytes | None]:
+    observation = last.observation()
+    return (None, None) if observation is None else glance(observation)
 
 
 def _digest(png: bytes) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -40,7 +40,7 @@ class Attention:
         last: its last observation, where somebody may want to see it.
     """
 
-    __slots__ = ("_episodes", "_frames", "_hub", "_session", "_tape", "followers", "last", "recorded")
+    __slots__ = ("_episodes", "_frames", "_hub", "_is_frame", "_session", "_tape", "followers", "last", "recorded")
 
     def __init__(self, hub: "Hub", session: Session) -> None:
         self._hub = hub
@@ -48,9 +48,10 @@ class Attention:
         self._tape: Tape | None = None
         self._episodes = 0
         self._frames = 0
+        self._is_frame = session.door == "ws.v2"
         self.recorded = False
         self.followers: list[Follower] = []
-        self.last: Seen | None = None
+        self.last: Note | None = None
 
     def follow(
         self,
@@ -62,7 +63,7 @@ class Attention:
     ) -> ReplyT | Awaitable[ReplyT]:
         """Run a call, and hand a note of it to whoever is there."""
         self._frames += 1
-        return follow(verb, data, reply, run, self._take, self._frames)
+        return follow(verb, data, reply, run, self._take, self._frames, is_frame=self._is_frame)
 
     def closed(self, session: Session, reason: LossReason) -> None:
         """The session has ended."""
@@ -75,11 +76,14 @@ class Attention:
         if self.recorded:
             self._record(note)
         if self.followers or self.recorded or self._hub.looking:
-            seen = Seen(note, self._session.episode.step_count, self._session.episode.total_reward)
-            if note.kind in ("reset", "step"):
-                self.last = seen
+            if note.kind == "step" or note.kind == "reset":
+                self.last = note
             for follower in self.followers:
-                follower.put(seen)
+                follower.put(self.seen(note))
+
+    def seen(self, note: Note) -> Seen:
+        """A note with where the episode stands now."""
+        return Seen(note, self._session.episode.step_count, self._session.episode.total_reward)
 
     def _record(self, note: Note) -> None:
         recorder = self._hub.recorder
@@ -110,6 +114,7 @@ class Attention:
             started=datetime.fromtimestamp(note.at - note.seconds, UTC).isoformat(),
             seed=seed if type(seed) is int else None,
             options=options,
+            tools=self._hub.tools,
         )
 
     def _end_tape(self, reason: str) -> None:
@@ -125,6 +130,7 @@ class Hub:
         environment, version: of what is served.
         manager: the sessions.
         recorder: where episodes go; ``None`` where none are recorded.
+        tools: what an agent can do, for the recordings.
         record_all: all sessions are recorded, and not just those whose client asks.
         clock: monotonic seconds.
 
@@ -141,11 +147,13 @@ class Hub:
         recorder: Recorder | None = None,
         *,
         record_all: bool = True,
+        tools: Sequence[dict[str, Any]] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.environment = environment
         self.version = version
         self.recorder = recorder
+        self.tools = list(tools)
         self.looking = False
         self.totals = Totals(manager, clock)
         self._manager = manager

@@ -2,15 +2,16 @@
 
 import inspect
 import logging
-import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from time import perf_counter, time
+from typing import Any, Final, TypeVar
 
 from pydantic_core import to_json
 
 from openenv_core.errors import EnvironmentFailedError, OpenEnvError, jsonable
 from openenv_core.recording import Note
 from openenv_core.types import PictureFiles
+from openenv_core.wire.codec import observation_in
 from openenv_core.wire.values import model_json, value_json
 
 __all__ = ["follow"]
@@ -19,69 +20,9 @@ ReplyT = TypeVar("ReplyT")
 
 _log = logging.getLogger(__name__)
 
-
-class _Call:
-    """One call that is looked at."""
-
-    __slots__ = ("_asked", "_number", "_reply", "_started", "_take", "_verb")
-
-    def __init__(
-        self, verb: str, data: Any, reply: Callable[[Any], Any], take: Callable[[Note], None], number: int
-    ) -> None:
-        self._verb = verb
-        self._reply = reply
-        self._take = take
-        self._number = number
-        self._asked = _asked(data)  # now: an environment may change what it is given
-        self._started = time.perf_counter()
-
-    def answered(self, result: Any) -> Any:
-        """The client's reply, which is made first: only what it is sent is noted."""
-        answer = self._reply(result)
-        self._tell(lambda: self._note(result))
-        return answer
-
-    def failed(self, error: Exception) -> None:
-        """The client is told an error."""
-        self._tell(lambda: self._error(error))
-
-    def _tell(self, make: Callable[[], Note]) -> None:
-        try:
-            self._take(make())
-        except Exception:  # noqa: BLE001 - as the next line says
-            # A call must not fail, whoever looks at it.
-            _log.exception("a %s could not be noted for those who look on", self._verb)
-
-    def _error(self, error: Exception) -> Note:
-        told = error if isinstance(error, OpenEnvError) else EnvironmentFailedError("the server failed on this request")
-        message = to_json(jsonable(told.message))
-        spent = time.perf_counter() - self._started
-        return Note("error", time.time(), spent, self._verb, self._asked, message, code=told.code)
-
-    async def awaited(self, answer: Awaitable[ReplyT]) -> ReplyT:
-        try:
-            return await answer
-        except Exception as error:
-            self.failed(error)
-            raise
-
-    def _note(self, result: Any) -> Note:
-        spent = time.perf_counter() - self._started
-        verb = self._verb
-        pictures = PictureFiles(f"{self._number:06d}")
-        if verb == "state":
-            state = model_json(result, context=pictures)
-            return Note(verb, time.time(), spent, verb, b"", state, pictures=pictures.files or None)
-        observation, truncated = result
-        answer = model_json(observation, context=pictures)
-        return Note(
-            *(verb, time.time(), spent, verb, self._asked, answer),
-            reward=observation.reward,
-            done=bool(observation.done),
-            truncated=truncated,
-            success=getattr(observation, "success", None),
-            pictures=pictures.files or None,
-        )
+_UNNOTED: Final = "a %s could not be noted for those who look on"
+_PNG: Final = b'"iVBORw0KGgo'
+"""What a picture in a reply begins with."""
 
 
 def follow(
@@ -91,28 +32,86 @@ def follow(
     run: Callable[[Callable[[Any], ReplyT]], ReplyT | Awaitable[ReplyT]],
     take: Callable[[Note], None],
     number: int,
+    *,
+    is_frame: bool = False,
 ) -> ReplyT | Awaitable[ReplyT]:
     """Run a call and make a note of what its client is answered. Whatever becomes of the note, the answer is the same.
 
     Args:
         take: is given the note.
         number: what the names of its pictures begin with.
+        is_frame: a reply to a reset or a step is what ``encode_observation`` of version 2 makes.
     """
-    call = _Call(verb, data, reply, take, number)
+    asked = _asked(data)  # now: an environment may change what it is given
+    started = perf_counter()
+
+    def answered(result: Any) -> ReplyT:
+        answer = reply(result)  # first: only what the client is sent is noted
+        spent = perf_counter() - started
+        try:
+            if verb == "state":
+                take(_state(result, spent, number))
+            else:
+                take(_seen(verb, spent, asked, result, answer if is_frame else None, number))
+        except Exception:  # noqa: BLE001 - a call must not fail, whoever looks at it
+            _log.exception(_UNNOTED, verb)
+        return answer
+
+    def failed(error: Exception) -> None:
+        try:
+            take(_error(verb, perf_counter() - started, asked, error))
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception(_UNNOTED, verb)
+
     try:
-        answer = run(call.answered)
+        answer = run(answered)
     except Exception as error:
-        call.failed(error)
+        failed(error)
         raise
     if type(answer) is bytes or not inspect.isawaitable(answer):
         return answer
-    return call.awaited(answer)
+    return _awaited(answer, failed)
+
+
+async def _awaited(answer: Awaitable[ReplyT], failed: Callable[[Exception], None]) -> ReplyT:
+    try:
+        return await answer
+    except Exception as error:
+        failed(error)
+        raise
+
+
+def _seen(verb: str, spent: float, asked: bytes, result: Any, answer: Any, number: int) -> Note:
+    observation, truncated = result
+    pictures = None
+    # What a client of version 2 is sent need not be made once more; pictures are wanted apart.
+    seen = None if answer is None else observation_in(answer)
+    if seen is None or _PNG in seen:
+        seen, pictures = _written(observation, number)
+    success = getattr(observation, "success", None)
+    reward, done = observation.reward, bool(observation.done)
+    return Note(verb, time(), spent, verb, asked, seen, reward, done, truncated, success, "", pictures)
+
+
+def _state(state: Any, spent: float, number: int) -> Note:
+    text, pictures = _written(state, number)
+    return Note("state", time(), spent, "state", b"", text, pictures=pictures)
+
+
+def _error(verb: str, spent: float, asked: bytes, error: Exception) -> Note:
+    told = error if isinstance(error, OpenEnvError) else EnvironmentFailedError("the server failed on this request")
+    return Note("error", time(), spent, verb, asked, to_json(jsonable(told.message)), code=told.code)
+
+
+def _written(value: Any, number: int) -> tuple[bytes, dict[str, bytes] | None]:
+    pictures = PictureFiles(f"{number:06d}")
+    return model_json(value, context=pictures), pictures.files or None
 
 
 def _asked(data: Any) -> bytes:
     if data is None:
         return b""
     try:
-        return value_json(data, "the options") if isinstance(data, dict) else model_json(data)
+        return value_json(data, "the options") if type(data) is dict else model_json(data)
     except OpenEnvError:
         return to_json(repr(data))

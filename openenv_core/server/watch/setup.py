@@ -1,21 +1,27 @@
 """What a server needs for looking on, by its settings."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter
 
 from openenv_core.recording import Recorder
+from openenv_core.recording.conversations import STEP
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.watch.door import WatchDoor
 from openenv_core.server.watch.hub import Hub
 from openenv_core.server.watch.replay import ReplayDoor
 from openenv_core.targets import installed
+from openenv_core.tools import Tool, openai_tools
 
 __all__ = ["look_on"]
 
 
-def look_on(gateway: Gateway, doorkeeper: Doorkeeper) -> tuple[Recorder | None, list[APIRouter]]:
+def look_on(
+    gateway: Gateway, doorkeeper: Doorkeeper, tools: Mapping[str, Tool] | None
+) -> tuple[Recorder | None, list[APIRouter]]:
     """Record and let watch, as the settings say: the recorder, and the routes of those who watch. Neither by default,
     and then nothing looks at any session."""
     settings = gateway.settings
@@ -28,12 +34,26 @@ def look_on(gateway: Gateway, doorkeeper: Doorkeeper) -> tuple[Recorder | None, 
         gateway.manager,
         recorder,
         record_all=settings.record_sessions == "all",
+        tools=_tools(gateway, tools) if recorder is not None else (),
     )
     gateway.on_opened = hub.opened
     gateway.closers.append(hub.close)
     if not settings.web_interface:
         return recorder, []
     return recorder, [WatchDoor(gateway, doorkeeper, hub).router, ReplayDoor(doorkeeper, recorder).router]
+
+
+def _tools(gateway: Gateway, tools: Mapping[str, Tool] | None) -> list[dict[str, Any]]:
+    if tools:
+        return openai_tools(tools.values())
+    schema = gateway.schema()["action"]
+    # `metadata` is room for the caller that an environment does not need.
+    properties = {name: kind for name, kind in schema.get("properties", {}).items() if name != "metadata"}
+    about = str(schema.get("description") or "Do an action.").partition("\n\n")[0]
+    parameters = {**schema, "properties": properties} if properties else dict(schema)
+    for name in ("title", "description"):
+        parameters.pop(name, None)
+    return [{"type": "function", "function": {"name": STEP, "description": about, "parameters": parameters}}]
 
 
 def _recorder(gateway: Gateway) -> Recorder:
