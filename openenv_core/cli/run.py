@@ -155,8 +155,8 @@ def _tell(runtime: "DockerRuntime", *, token: bool, as_json: bool) -> None:
     arguments = f'base_url="{url}"' + (', token=os.environ["OPENENV_TOKEN"]' if token else "")
     print(*(["    import os"] if token else []), f"    from {module} import {name}\n", sep="\n")
     print(f"    with {name}({arguments}) as env:\n        print(env.reset().observation)\n")
-    if not token and is_ready(url, path="/web"):
-        print(f"page: {url}/web")
+    if not token and is_ready(url, path="/web/"):
+        print(f"page: {url}/web/")
     print(f"log: docker logs -f {runtime.container_id[:12]}     Ctrl-C stops it", flush=True)
 
 

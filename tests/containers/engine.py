@@ -1,5 +1,6 @@
 """What the tests here ask of the container engine."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
-__all__ = ["CONFINED", "IMAGES", "LIMIT_S", "Images", "Shipped", "health", "output_of", "run_container", "url_of"]
+__all__ = [
+    "CONFINED",
+    "IMAGES",
+    "LIMIT_S",
+    "Images",
+    "Shipped",
+    "health",
+    "output_of",
+    "run_container",
+    "running",
+    "url_of",
+]
 
 LIMIT_S = 420
 """Of one test: the first that needs an image waits for it to be built."""
@@ -109,6 +121,17 @@ def run_container(engine: "DockerClient", image: str, **options: Any) -> Iterato
         yield container
     finally:
         container.remove(force=True, v=True)
+
+
+@contextmanager
+def running(command: list[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    """A command, whose output can be read meanwhile; stopped in order in the end, if it runs still."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
 
 
 def output_of(container: "Container", *command: str) -> str:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from echo_env import EchoAction, EchoEnv
-from tests.containers.engine import LIMIT_S, Images
+from tests.containers.engine import LIMIT_S, Images, running
 from tests.support.source import REPOSITORY
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_run_until_it_is_told_to_stop(images: Images, engine: "DockerClient", en
     images("echo_env")
     command = [*_OPENENV, "run", "echo_env", "--port", "0", "-e", "OPENENV_TOKEN", "--json"]
     environ = {**os.environ, "OPENENV_TOKEN": "a-secret"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
+    with running(command, env=environ) as process:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         assert told["client"] == "echo_env:EchoEnv"
@@ -47,7 +47,7 @@ def test_run_until_it_is_told_to_stop(images: Images, engine: "DockerClient", en
 def test_run_shows_a_program_that_runs(images: Images) -> None:
     image = images("echo_env")
     command = [*_OPENENV, "run", image, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with running(command) as process:
         assert process.stdout is not None
         shown = []
         for line in process.stdout:

@@ -13,7 +13,7 @@ from openenv_core import AsyncEnvClient, ConfigurationError, ConnectionFailedErr
 from openenv_core.runtimes import DockerRuntime, LocalDockerProvider
 from openenv_core.runtimes.engine import sweep
 from openenv_core.runtimes.owners import HOST_LABEL, PID_LABEL, host_identity
-from tests.containers.engine import LIMIT_S, Images
+from tests.containers.engine import LIMIT_S, Images, running
 from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class TestWhatIsLeftBehind:
 
     def test_what_a_killed_process_left_is_removed_at_the_next_start(self, image: str, engine: "DockerClient") -> None:
         text = self._START + "print('started', flush=True)\ntime.sleep(600)\n"
-        with subprocess.Popen([sys.executable, "-c", text, image], stdout=subprocess.PIPE, text=True) as process:
+        with running([sys.executable, "-c", text, image]) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "started\n"
             (left,) = started(engine)
