@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from openenv_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from openenv_core.packaging.hub import Hub
     from openenv_core.packaging.space import SpaceOptions, SpacePlan
 
 __all__ = ["push"]
@@ -21,35 +23,65 @@ _REFUSED = 1
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+Target = Annotated[
+    str, typer.Argument(metavar="NAME|DIR", help="An environment installed from its folder, or the folder itself.")
+]
+RepoId = Annotated[
+    str | None, typer.Option(help="The Space, as OWNER/NAME or NAME; default: your own, called like the environment.")
+]
+Private = Annotated[bool, typer.Option("--private", help="Make a new Space private.")]
+Variant = Annotated[str | None, typer.Option(help="A variant, wordle or sudoku say; `openenv list NAME`.")]
+Env = Annotated[
+    list[str] | None, typer.Option(metavar="K=V", help="Set an environment variable of the Space; repeatable.")
+]
+Secret = Annotated[
+    list[str] | None,
+    typer.Option(metavar="K", help="Set a secret of the Space, from your own environment variable K; repeatable."),
+]
+Hardware = Annotated[str | None, typer.Option(help="Hardware of the Space, cpu-basic say.")]
+Core = Annotated[
+    str, typer.Option(help="The framework comes as a wheel in the Space (bundle), from the index, or from git+URL.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="PATTERN", help="Leave files out, as in .gitignore; repeatable.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be pushed, and push nothing.")]
+Output = Annotated[Path | None, typer.Option(metavar="DIR", help="With --dry-run: write the Space's folder here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What is to be done with the Space, beside its files.
+
+    Attributes:
+        private: for a new Space.
+        variables, secrets: of the Space.
+        hardware: to request.
+        dry_run, output: push nothing; write the folder there.
+    """
+
+    private: bool
+    variables: Mapping[str, str]
+    secrets: Mapping[str, str]
+    hardware: str | None
+    dry_run: bool
+    output: Path | None
+
+
 def push(
-    target: Annotated[
-        str, typer.Argument(metavar="NAME|DIR", help="An environment installed from its folder, or the folder itself.")
-    ],
-    repo_id: Annotated[
-        str | None,
-        typer.Option(help="The Space, as OWNER/NAME or NAME; default: your own, called like the environment."),
-    ] = None,
-    private: Annotated[bool, typer.Option("--private", help="Make a new Space private.")] = False,
-    variant: Annotated[str | None, typer.Option(help="A variant, wordle or sudoku say; `openenv list NAME`.")] = None,
-    env: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="Set an environment variable of the Space; repeatable.")
-    ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(metavar="K", help="Set a secret of the Space, from your own environment variable K; repeatable."),
-    ] = None,
-    hardware: Annotated[str | None, typer.Option(help="Hardware of the Space, cpu-basic say.")] = None,
-    core: Annotated[
-        str, typer.Option(help="The framework comes as a wheel in the Space (bundle), from the index, or from git+URL.")
-    ] = "bundle",
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN", help="Leave files out, as in .gitignore; repeatable.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be pushed, and push nothing.")] = False,
-    output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --dry-run: write the Space's folder here.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    target: Target,
+    repo_id: RepoId = None,
+    private: Private = False,
+    variant: Variant = None,
+    env: Env = None,
+    secret: Secret = None,
+    hardware: Hardware = None,
+    core: Core = "bundle",
+    exclude: Exclude = None,
+    dry_run: DryRun = False,
+    output: Output = None,
+    as_json: Json = False,
 ) -> None:
     """Push an environment to a Hugging Face Space: page, server and client.
 
@@ -70,17 +102,23 @@ def push(
     variables = {**project.manifest.variables, **_pairs(env or [])}
     secrets = {name: _secret(name) for name in secret or []}
     hub = Hub()
-    options = SpaceOptions(
-        hub.repo_id(repo_id, variant or project.name),
-        hub.endpoint,
-        core,
-        variant,
-        variables_of(project, variant),
-        tuple(exclude or ()),
-    )
+    repo_id = hub.repo_id(repo_id, variant or project.name)
+    chosen = variables_of(project, variant)
+    options = SpaceOptions(repo_id, hub.endpoint, core, variant, chosen, tuple(exclude or ()))
     plan = plan_space(project, options)
     _refuse_values(plan, secrets)
-    told = {"repo_id": options.repo_id, "url": options.url, "variables": variables, "secrets": sorted(secrets)}
+    wishes = _Wishes(private, variables, secrets, hardware, dry_run, output)
+    _carry_out(hub, plan, options, wishes, as_json=as_json)
+
+
+def _carry_out(hub: "Hub", plan: "SpacePlan", options: "SpaceOptions", wishes: _Wishes, *, as_json: bool) -> None:
+    """Show the plan, and do what is wished for."""
+    told = {
+        "repo_id": options.repo_id,
+        "url": options.url,
+        "variables": wishes.variables,
+        "secrets": sorted(wishes.secrets),
+    }
     if not as_json:
         _print_plan(plan, told)
     if plan.refused:
@@ -88,11 +126,11 @@ def push(
         if as_json:
             print(json.dumps({**_as_json(plan, told), "pushed": False}))
         raise typer.Exit(_REFUSED)
-    done = _dry_run(plan, output) if dry_run else _push(hub, plan, options, variables, secrets, private, hardware)
+    done = _dry_run(plan, wishes.output) if wishes.dry_run else _push(hub, plan, options, wishes)
     if as_json:
         print(json.dumps({**_as_json(plan, told), **done}))
     else:
-        _print_done(done, options, private)
+        _print_done(done, options, wishes.private)
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:
@@ -133,15 +171,7 @@ def _dry_run(plan: "SpacePlan", output: Path | None) -> dict[str, Any]:
     return {"pushed": False, "output": str(output) if output is not None else None}
 
 
-def _push(
-    hub: Any,
-    plan: "SpacePlan",
-    options: "SpaceOptions",
-    variables: Mapping[str, str],
-    secrets: Mapping[str, str],
-    private: bool,
-    hardware: str | None,
-) -> dict[str, Any]:
+def _push(hub: "Hub", plan: "SpacePlan", options: "SpaceOptions", wishes: _Wishes) -> dict[str, Any]:
     from openenv_core.packaging.space import write_space
 
     with tempfile.TemporaryDirectory(prefix="openenv-push-") as made:
@@ -150,10 +180,10 @@ def _push(
         pushed = hub.push(
             folder,
             options.repo_id,
-            private=private,
-            variables=variables,
-            secrets=secrets,
-            hardware=hardware,
+            private=wishes.private,
+            variables=wishes.variables,
+            secrets=wishes.secrets,
+            hardware=wishes.hardware,
             report=lambda line: typer.secho(line, dim=True, err=True),
         )
     return {"pushed": True, "commit": pushed.commit, "removed": list(pushed.removed)}

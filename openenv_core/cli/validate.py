@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openenv_core.packaging.findings import Finding
     from openenv_core.packaging.project import Project
 
 __all__ = ["validate"]
@@ -41,28 +44,27 @@ def validate(
 
     from openenv_core.cli._findings import conclude
     from openenv_core.errors import ConfigurationError
-    from openenv_core.packaging.project import find_project
-    from openenv_core.packaging.validation import validate_project, validate_server
 
     logging.getLogger().addHandler(logging.NullHandler())  # what the checks provoke is no news
     token = os.environ.get("OPENENV_TOKEN") or None
-    options: dict[str, Any] = {"seed": seed, "episodes": episodes, "timeout_s": timeout, "token": token}
+    options = {"seed": seed, "episodes": episodes, "timeout_s": timeout, "token": token}
     try:
-        if _URL.fullmatch(target) and not Path(target).exists():
-            url = target if "://" in target else f"http://{target}"
-            findings = list(validate_server(url, options))
-        else:
-            project = find_project(target)
-            build = _build if image or (image is None and _has_engine()) else None
-            findings = list(
-                validate_project(
-                    project, options, build=build, report=lambda line: typer.secho(line, dim=True, err=True)
-                )
-            )
+        findings = list(_findings(target, options, image))
     except ConfigurationError as error:
         typer.secho(f"error: {error.message}", fg=typer.colors.RED, err=True)
         raise typer.Exit(_CANNOT_BE_VALIDATED) from error
     conclude(target, findings, in_json=as_json, strict=strict)
+
+
+def _findings(target: str, options: dict[str, Any], image: bool | None) -> "Iterator[Finding]":
+    from openenv_core.packaging.project import find_project
+    from openenv_core.packaging.validation import validate_project, validate_server
+
+    if _URL.fullmatch(target) and not Path(target).exists():
+        return validate_server(target if "://" in target else f"http://{target}", options)
+    build = _build if image or (image is None and _has_engine()) else None
+    project = find_project(target)
+    return validate_project(project, options, build=build, report=lambda line: typer.secho(line, dim=True, err=True))
 
 
 def _has_engine() -> bool:

@@ -12,7 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openenv_core.errors import ConfigurationError, ValidationFailedError
 
-__all__ = ["MANIFEST", "Distribution", "Manifest", "Project", "find_project", "read_project"]
+__all__ = [
+    "MANIFEST",
+    "Distribution",
+    "Manifest",
+    "Project",
+    "find_project",
+    "read_distribution",
+    "read_manifest",
+    "read_project",
+]
 
 MANIFEST = "openenv.yaml"
 _CLIENTS = "openenv.clients"

@@ -9,7 +9,15 @@ from openenv_core.errors import ConfigurationError
 from openenv_core.packaging.project import Distribution, Project
 from openenv_core.packaging.wheel import CORE, core_wheel_name
 
-__all__ = ["CoreSource", "client_pyproject", "requirements", "server_pyproject", "space_dockerfile", "with_variables"]
+__all__ = [
+    "CoreSource",
+    "client_pyproject",
+    "name_of",
+    "requirements",
+    "server_pyproject",
+    "space_dockerfile",
+    "with_variables",
+]
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.\-]*)\s*(?:\[([^\]]*)\])?")
 _SOURCES = re.compile(r"^# openenv:sources begin.*?^# openenv:sources end[^\n]*\n", re.MULTILINE | re.DOTALL)

@@ -21,7 +21,7 @@ from openenv_core.packaging.recipes import (
 from openenv_core.packaging.sieve import Sifted, sift
 from openenv_core.packaging.wheel import core_wheel_name, write_core_wheel
 
-__all__ = ["SpaceOptions", "SpacePlan", "plan_space", "write_space"]
+__all__ = ["SpaceOptions", "SpacePlan", "plan_space", "wheel_path", "write_space"]
 
 _ATTRIBUTES = "*.whl filter=lfs diff=lfs merge=lfs -text\n"
 _DOCKERIGNORE = ".git\n**/__pycache__\n**/*.py[cod]\n"

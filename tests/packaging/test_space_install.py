@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openenv_core.packaging.wheel import write_core_wheel
 from openenv_core.runtimes.process import ProcessRuntime
 from tests.packaging.conftest import Run
 from tests.packaging.environments import Environment
@@ -76,3 +77,36 @@ def test_the_folder_installs_its_server_as_its_image_does(
     assert report["ok"], report
     found = empty.run(empty.python, "-c", "import echo_env_server as e; print(e.__file__)", cwd=tmp_path)
     assert Path(found.strip()).is_relative_to(empty.bin.parent)
+
+
+INSTALL_AND_PLAY = """
+import sys
+from openenv_core import AutoAction, AutoEnv
+
+name, url, commit = sys.argv[1:]
+try:
+    AutoEnv.from_env(name, base_url=url)
+except ValueError as error:
+    print("trust" in str(error))
+with AutoEnv.from_env(name, base_url=url, trust_remote_code=True, revision=commit) as env:
+    env.reset(seed=7)
+    print(env.step(AutoAction.from_env(name)(message="hello")).reward)
+"""
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_client_of_a_space_is_installed_at_the_commit_that_is_trusted(
+    openenv: Run, hub: FakeHub, empty: Environment, tmp_path: Path
+) -> None:
+    assert openenv("push", "echo_env", "--core", "index").code == 0
+    empty.install(write_core_wheel(tmp_path))
+    heads = empty.run("git", "ls-remote", f"{hub.url}/spaces/ada/echo_env", "HEAD").split()
+    with ProcessRuntime("echo_env") as server:
+        told = empty.run(
+            *(empty.python, "-c", INSTALL_AND_PLAY, "ada/echo_env", server.base_url, heads[0]),
+            cwd=tmp_path,
+            PIP_NO_INDEX="1",
+            # What a build requires is here already; this is how pip spells that there is to be no isolation.
+            PIP_NO_BUILD_ISOLATION="0",
+        )
+    assert told.split() == ["True", "0.5"]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from openenv_core.packaging.findings import Severity
+from openenv_core.packaging.inspection import inspect_project
+from openenv_core.packaging.project import find_project
 from openenv_core.runtimes.process import ProcessRuntime
 from tests.packaging.conftest import Done, Run
 
@@ -25,6 +27,12 @@ def test_an_environment_of_ours_is_valid(openenv: Run) -> None:
     assert (done.code, report["ok"], report["errors"], report["warnings"]) == (0, True, 0, 0)
     areas = {each["name"].partition(".")[0] for each in report["findings"]}
     assert areas == {"manifest", "card", "package", "files", "promise", "image"}
+
+
+@pytest.mark.parametrize("name", ["browsergym_env", "echo_env", "openspiel_env", "textarena_env"])
+def test_nothing_is_wrong_with_what_we_ship(name: str) -> None:
+    found = list(inspect_project(find_project(name)))
+    assert [each for each in found if each.severity is not Severity.OK] == []
 
 
 @pytest.mark.parametrize(
