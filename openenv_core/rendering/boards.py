@@ -53,7 +53,7 @@ def game_board(text: str, game: str, legal: Collection[int] = (), seat: int = 0)
     lines = visible(text).strip("\n").split("\n")
     kind = _KINDS.get(game) if game else _UNNAMED
     first, last = _block(lines, kind.line) if kind else (0, 0)
-    if kind is None or first == last:
+    if kind is None or last - first < (1 if game else 2):
         return [Text("\n".join(lines))]
     tones = kind.tones if seat == 0 else {sign: _SWAPPED.get(tone, tone) for sign, tone in kind.tones.items()}
     rows = [

@@ -206,9 +206,9 @@ def summary_of(schema: Mapping[str, Any]) -> str:
 def meanings_of(docstring: str, section: str = "Attributes:") -> dict[str, str]:
     """What a docstring's section says of each name; several names may share a line."""
     lines = docstring.partition(section)[2].partition("\n\n")[0]
-    found = re.findall(r"^ +([\w, ]+): (.+(?:\n {6,}.+)*)", lines, re.MULTILINE)
+    found = re.findall(r"^( +)([\w, ]+): (.+(?:\n\1 +.+)*)", lines, re.MULTILINE)
     return {
-        name.strip(): " ".join(text.replace("``", "`").split()) for names, text in found for name in names.split(",")
+        name.strip(): " ".join(text.replace("``", "`").split()) for _, names, text in found for name in names.split(",")
     }
 
 

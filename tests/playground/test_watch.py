@@ -62,7 +62,7 @@ def test_nobody_looks_when_the_page_shows_something_else(browser: Browser, serve
         page.get_by_role("link", name="About").click()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.wait_for_timeout(2500)
+        page.wait_for_timeout(2300)
         assert asked == []
 
 

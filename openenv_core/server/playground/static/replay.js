@@ -174,6 +174,7 @@ class Player {
     this.name = name;
     this.frames = frames;
     this.total = total;
+    this.options = { ...(episode.seed === null ? {} : { seed: episode.seed }), ...episode.options };
     this.screen = h("div", { class: "screen" });
     this.told = h("div", { class: "step-told", "aria-live": "polite" });
     this.json = h("details", { class: "panel" }, h("summary", {}, "As JSON"), h("div", { class: "panel-body" }));
@@ -199,7 +200,7 @@ class Player {
     this.screen.replaceChildren(...(seen ? draw(seen.view, {
       observation: seen.observation, picture: (file) => `api/recordings/${encodeURIComponent(this.name)}/pictures/${file}`,
     }) : [h("p", { class: "quiet" }, "Nothing to see.")]));
-    this.told.replaceChildren(h("strong", {}, wordsOf(this.frame)), h("span", { class: "quiet" }, this.frame.kind === "step" ? `reward ${number(this.frame.reward)} · return ${number(this.frame.total_reward)}${this.frame.done ? " · the end" : ""}` : ""));
+    this.told.replaceChildren(h("strong", {}, wordsOf({ options: this.options, ...this.frame })), h("span", { class: "quiet" }, this.frame.kind === "step" ? `reward ${number(this.frame.reward)} · return ${number(this.frame.total_reward)}${this.frame.done ? " · the end" : ""}` : ""));
     this.showJson();
   }
 
