@@ -1,8 +1,8 @@
 """Clients whose server is in a container of its own."""
 
 import asyncio
+import os
 import signal
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from openenv_core.runtimes import DockerRuntime, LocalDockerProvider
 from openenv_core.runtimes.engine import sweep
 from openenv_core.runtimes.owners import HOST_LABEL, PID_LABEL, host_identity
 from tests.containers.engine import LIMIT_S, Images, running
-from tests.support.waiting import eventually
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -29,9 +28,10 @@ def image(images: Images) -> str:
     return images("echo_env")
 
 
-def started(engine: "DockerClient") -> list[Any]:
-    """The containers that runtimes of this machine have started, running or not."""
-    return engine.containers.list(all=True, filters={"label": f"{HOST_LABEL}={host_identity()}"})
+def started(engine: "DockerClient", pid: int | None = None) -> list[Any]:
+    """The containers that runtimes of a process, by default of this one, have started, running or not."""
+    labels = [f"{HOST_LABEL}={host_identity()}", f"{PID_LABEL}={os.getpid() if pid is None else pid}"]
+    return engine.containers.list(all=True, filters={"label": labels})
 
 
 class TestHandles:
@@ -172,21 +172,23 @@ class TestWhatIsLeftBehind:
     _START = "from echo_env import EchoEnv\nimport sys, time\nenv = EchoEnv.from_docker_image(sys.argv[1]).sync()\n"
 
     def test_a_process_that_ends_takes_its_container_along(self, image: str, engine: "DockerClient") -> None:
-        done = subprocess.run([sys.executable, "-c", self._START, image], capture_output=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        assert started(engine) == []
+        with running([sys.executable, "-c", f"{self._START}print('started', flush=True)", image]) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            assert process.wait(60) == 0
+        assert started(engine, process.pid) == []
 
     def test_what_a_killed_process_left_is_removed_at_the_next_start(self, image: str, engine: "DockerClient") -> None:
         text = self._START + "print('started', flush=True)\ntime.sleep(600)\n"
         with running([sys.executable, "-c", text, image]) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "started\n"
-            (left,) = started(engine)
-            assert left.labels[PID_LABEL] == str(process.pid)
-            assert sweep(engine) == 0  # its owner lives
+            sweep(engine)
+            assert len(started(engine, process.pid)) == 1  # its owner lives
             process.send_signal(signal.SIGKILL)
             process.wait()
-        assert [each.status for each in started(engine)] == ["running"]
+        assert [each.status for each in started(engine, process.pid)] == ["running"]
         with DockerRuntime(image) as server:
+            assert started(engine, process.pid) == []
             assert [each.id for each in started(engine)] == [server.container_id]
-        eventually(lambda: started(engine) == [])
+        assert started(engine) == []

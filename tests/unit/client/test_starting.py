@@ -158,7 +158,7 @@ def test_a_new_session_is_with_the_same_server_and_does_not_own_it(served: Serve
 class TestProviders:
     def test_a_provider_is_told_what_to_start(self, served: Served) -> None:
         provider = PublicProvider(served.base_url)
-        given = {"env_vars": {"A": "b"}, "memory": "1g"}
+        given: dict[str, Any] = {"env_vars": {"A": "b"}, "memory": "1g"}
         with World.from_docker_image("an-image", provider, **given, message_timeout_s=7.0) as world:
             assert world._settings.message_timeout_s == 7.0
         assert provider.asked == [("an-image", None, {"A": "b"}, {"memory": "1g"}), served.base_url, "stop"]
