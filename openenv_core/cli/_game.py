@@ -14,14 +14,11 @@ from openenv_core.cli._drawing import draw
 from openenv_core.client import GenericEnvClient
 from openenv_core.errors import ConnectionFailedError, OpenEnvError, SessionLostError
 from openenv_core.rendering import (
-    NO_HOOKS,
-    Hooks,
     Labelled,
-    Part,
     Question,
+    Showing,
     questions_of,
     summary_of,
-    view_of,
     visible,
 )
 from openenv_core.types import StepResult
@@ -59,16 +56,14 @@ class Table:
         description: one line on it.
         place: where its server is.
         action_schema: the JSON schema of its actions.
-        hooks: how its author shows it.
-        observation_type: what the hooks take; ``None`` for the plain values.
+        showing: how it is shown.
     """
 
     name: str
     description: str
     place: str
     action_schema: Mapping[str, Any]
-    hooks: Hooks = NO_HOOKS
-    observation_type: Any = None
+    showing: Showing = field(default_factory=Showing)
 
 
 @dataclass
@@ -147,28 +142,15 @@ class Game:
         self._episode.append(result.observation)
         self._return += float(result.reward or 0.0)
         self._over = result.done
-        parts = self._by_author(result.observation)
-        self.console.print(draw(parts or view_of(self._episode, self._facts), self.console), soft_wrap=False)
+        parts = self.table.showing.parts(self._episode, self._facts)
+        self._labelled = self.table.showing.labelled(result.observation) or ()
+        self.console.print(draw(parts, self.console), soft_wrap=False)
         if self._steps:
             reward = "none" if result.reward is None else f"{result.reward:g}"
             self.console.print(f"[dim]Move {self._steps}: reward {reward}, return {self._return:g}.[/dim]")
         self._questions = questions_of(self.table.action_schema, result.observation, self._facts)
         if self._over:
             self._tell_end(result)
-
-    def _by_author(self, observation: Mapping[str, Any]) -> list[Part] | None:
-        """What the author's own hooks show; the actions that they name are kept."""
-        hooks, model = self.table.hooks, self.table.observation_type
-        self._labelled = ()
-        if hooks == NO_HOOKS:
-            return None
-        try:
-            seen = observation if model is None else model.model_validate(observation)
-            self._labelled = hooks.labelled(seen) or ()
-            return hooks.parts(seen)
-        except Exception as error:  # noqa: BLE001 - the author's code may raise anything, and the game goes on
-            self._complain(f"The environment's own view failed: {error}")
-            return None
 
     def _tell_end(self, result: StepResult[dict[str, Any]]) -> None:
         success = result.observation.get("success")

@@ -86,7 +86,7 @@ def _shown(seen: list[dict[str, Any]]) -> str:
     now = view_of(seen, {})
     rows, before = _rows(now), _rows(view_of(seen[:-1], {})) if len(seen) > 1 else []
     changed = [row for row, old in zip(rows, before, strict=False) if row != old]
-    words = " ".join(part.text for part in now if isinstance(part, Text))
+    words = " ".join(f"{part.label} {part.text}" for part in now if isinstance(part, Text))
     return f"[dim]{escape('  /  '.join(changed) if changed else ' '.join(words.split()))}[/dim]"
 
 

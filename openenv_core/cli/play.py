@@ -112,8 +112,7 @@ def _with_text(target: str) -> str:
 def _table(url: str, token: str | None, spec: Any, name: str) -> "Table":
     """What the server tells of the environment, and how its author shows it, where that is installed here."""
     from openenv_core.cli._game import Table
-    from openenv_core.environment import class_of_factory
-    from openenv_core.rendering import NO_HOOKS, hooks_of
+    from openenv_core.rendering import Showing
 
     schema = dict(_fetched(url, "/schema", token)).get("action", {})
     about = spec.description if spec is not None else ""
@@ -121,10 +120,7 @@ def _table(url: str, token: str | None, spec: Any, name: str) -> "Table":
         metadata = dict(_fetched(url, "/metadata", token))
         name, about = str(metadata.get("name", url)), str(metadata.get("description", ""))
         spec = _installed_as(_fetched(url, "/list_environments", token))
-    if spec is None:
-        return Table(name, about, url, schema, NO_HOOKS)
-    hooks = hooks_of(class_of_factory(spec.factory), spec.render, spec.actions)
-    return Table(name, about, url, schema, hooks, spec.observation_type)
+    return Table(name, about, url, schema, Showing() if spec is None else Showing.of(spec))
 
 
 def _installed_as(names: Any) -> Any:

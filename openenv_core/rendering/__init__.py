@@ -8,6 +8,7 @@ from openenv_core.rendering.keys import labelled_choices
 from openenv_core.rendering.parts import Cell, Grid, Html, Labelled, Mark, Part, Picture, Text, Tone
 from openenv_core.rendering.plain import plain_action, plain_parts, plain_questions
 from openenv_core.rendering.questions import Choice, Question, questions_of, summary_of
+from openenv_core.rendering.showing import Showing
 from openenv_core.rendering.text import shortened, visible
 from openenv_core.rendering.views import view_of
 
@@ -23,6 +24,7 @@ __all__ = [
     "Part",
     "Picture",
     "Question",
+    "Showing",
     "Text",
     "Tone",
     "hooks_of",

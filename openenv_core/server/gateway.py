@@ -9,7 +9,7 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -24,6 +24,9 @@ from openenv_core.types import EnvironmentMetadata
 from openenv_core.wire.codec import ServerCodec
 from openenv_core.wire.frames import PROTOCOL_VERSION, Capacity, HelloData, Limits
 from openenv_core.wire.openenv_v1 import RequestReader
+
+if TYPE_CHECKING:
+    from openenv_core.rendering import Showing
 
 __all__ = ["Gateway", "ModelTypes", "Verb"]
 
@@ -60,6 +63,7 @@ class Gateway:
         redact: takes them out of a text.
         on_opened: told of every session, and whether its client asks for a recording; ``None`` where nothing is
             recorded and nobody can watch. It may attach an observer to the session.
+        showing: how people are shown observations; ``None`` where there is no page.
         closers: called at shutdown, after the sessions have ended.
     """
 
@@ -77,6 +81,7 @@ class Gateway:
         self.settings = settings
         self.reader = RequestReader(types.action)
         self.codec = ServerCodec(types.action)
+        self.showing: Showing | None = None
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.secrets = [settings.token, *secrets_of(os.environ)]
         self.redact = Redactor(self.secrets)

@@ -123,6 +123,17 @@ def test_only_what_is_asked_for_is_taken(run: Run, environment: BrowserGymEnviro
     run(main())
 
 
+def test_boxes_tell_where_in_the_picture_the_elements_are(run: Run, environment: BrowserGymEnvironment) -> None:
+    async def main() -> None:
+        seen = await environment.reset(seed=1, observe=["screenshot", "boxes"])
+        left, top, width, height = seen.boxes["13"]
+        done = await environment.step(act(f"mouse_click({left + width / 2}, {top + height / 2})"))
+        assert done.success is True
+        assert (await environment.reset(seed=1)).boxes == {}
+
+    run(main())
+
+
 def test_a_picture_is_what_users_of_the_public_package_expect(run: Run, environment: BrowserGymEnvironment) -> None:
     async def main() -> None:
         picture = (await environment.reset(seed=1)).screenshot

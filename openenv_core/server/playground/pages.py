@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from openenv_core.environment import EnvironmentSpec, class_of_factory
-from openenv_core.rendering import hooks_of
+from openenv_core.rendering import Showing, hooks_of
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.playground.about import About, about_of, example_action, reset_schema
@@ -82,7 +82,8 @@ class PageDoor:
         self._spec = spec
         self._doorkeeper = doorkeeper
         hooks = hooks_of(class_of_factory(factory), *((spec.render, spec.actions) if spec is not None else ()))
-        self.socket = PageSocketDoor(gateway, Views(hooks, gateway.types.observation, gateway.schema()["action"]))
+        gateway.showing = Showing(hooks, gateway.types.observation)
+        self.socket = PageSocketDoor(gateway, Views(gateway.showing, gateway.schema()["action"]))
         self._about: asyncio.Task[About] | None = None
 
     @property

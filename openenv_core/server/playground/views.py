@@ -1,18 +1,16 @@
 """What a page is sent beside an observation: how it looks, what can be done next, and what is asked for that."""
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel
 from pydantic_core import from_json, to_json
 
 from openenv_core.rendering import (
-    Hooks,
     Labelled,
     Part,
+    Showing,
     labelled_choices,
     plain_action,
     plain_parts,
@@ -25,15 +23,11 @@ from openenv_core.wire.values import model_json
 
 __all__ = ["Views"]
 
-_log = logging.getLogger(__name__)
-
 _REMEMBERED: Final = 500
 """So many observations of an episode are kept in short, for views that show how it went."""
 
 _SHORT: Final = 200
 """A text of at most so many characters belongs to the short form."""
-
-ShownT = TypeVar("ShownT")
 
 
 @dataclass
@@ -51,14 +45,12 @@ class Views:
     """The views of all sessions that pages have.
 
     Args:
-        hooks: what the author says.
-        observation_type: the model, for observations that come as something else.
+        showing: how observations are shown.
         action_schema: JSON schema of the actions.
     """
 
-    def __init__(self, hooks: Hooks, observation_type: Any, action_schema: Mapping[str, Any]) -> None:
-        self._hooks = hooks
-        self._observation_type = observation_type
+    def __init__(self, showing: Showing, action_schema: Mapping[str, Any]) -> None:
+        self._showing = showing
         self._schema = action_schema
         self._plays: WeakKeyDictionary[Session, _Play] = WeakKeyDictionary()
 
@@ -70,8 +62,8 @@ class Views:
         elif play.now:
             play.before = [*play.before[-_REMEMBERED:], _short(play.now)]
         play.now = from_json(model_json(observation))
-        play.parts = self._asked(self._hooks.parts, observation, play.now)
-        play.labelled = self._asked(self._hooks.labelled, observation, play.now)
+        play.parts = self._showing.own_parts(play.now, observation)
+        play.labelled = self._showing.labelled(play.now, observation)
         return to_json(self._view(play, play.now))
 
     def told(self, session: Session, state: Any) -> bytes | None:
@@ -94,15 +86,6 @@ class Views:
             "actions": [plain_action(one) for one in labelled],
             "questions": plain_questions(questions),
         }
-
-    def _asked(self, hook: Callable[[Any], ShownT], observation: Any, plain: Mapping[str, Any]) -> ShownT | None:
-        """What the author's function says; a fault of it costs the view, not the step."""
-        try:
-            is_model = isinstance(observation, BaseModel) or not isinstance(self._observation_type, type)
-            return hook(observation if is_model else self._observation_type.model_validate(plain))
-        except Exception:  # noqa: BLE001 - the author's code may raise anything
-            _log.exception("the environment's own %s failed", hook.__name__)
-            return None
 
 
 def _short(observation: Mapping[str, Any]) -> dict[str, Any]:

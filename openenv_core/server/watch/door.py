@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic_core import from_json, to_json
 
 from openenv_core.errors import ProtocolError
+from openenv_core.rendering import Showing
 from openenv_core.server.doorkeeper import Doorkeeper
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.sessions_http import listed, operator_only
@@ -85,14 +86,14 @@ class WatchDoor:
             "draining": manager.draining,
             "total": len(manager.sessions),
             # Elsewhere: there may be a thousand observations to look into.
-            "sessions": await asyncio.to_thread(lambda: [_with_glance(*row) for row in rows]),
+            "sessions": await asyncio.to_thread(lambda: [_with_glance(*row, self._gateway.showing) for row in rows]),
         }
         return Response(to_json(body), media_type="application/json")
 
     async def picture(self, session_id: str, request: Request) -> Response:
         """The first picture of a session's last observation."""
         last = self._last(self._gateway.manager.find(session_id))
-        _, png = await asyncio.to_thread(_glance, last)
+        _, png = await asyncio.to_thread(_glance, last, self._gateway.showing)
         if png is None:
             raise NotHereError("the last observation of this session has no picture")
         tag = f'"{_digest(png)}"'
@@ -124,7 +125,7 @@ class WatchDoor:
         follower = self._hub.join(session)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(
-            self._stream(session, follower, History() if view else None),
+            self._stream(session, follower, History(self._gateway.showing) if view else None),
             media_type="text/event-stream",
             headers=headers,
         )
@@ -152,7 +153,10 @@ class WatchDoor:
     def _snapshot(self, session: Session, history: History | None) -> bytes:
         last = self._last(session)
         frame = self._last_frame(session, last, history)
-        return b'{"session":%b,"frame":%b}' % (to_json(_with_glance(self._facts(session), last)), frame)
+        return b'{"session":%b,"frame":%b}' % (
+            to_json(_with_glance(self._facts(session), last, self._gateway.showing)),
+            frame,
+        )
 
     def _last_frame(self, session: Session, last: _Last, history: History | None) -> bytes:
         attention = self._hub.attention(session.id)
@@ -191,15 +195,15 @@ class WatchDoor:
         return _Last(session.replies.last_reply, True)
 
 
-def _with_glance(row: dict[str, Any], last: _Last) -> dict[str, Any]:
-    text, png = _glance(last) if len(last.text or b"") <= _LARGEST_GLANCE else (None, None)
+def _with_glance(row: dict[str, Any], last: _Last, showing: Showing | None) -> dict[str, Any]:
+    text, png = _glance(last, showing) if len(last.text or b"") <= _LARGEST_GLANCE else (None, None)
     picture = None if png is None else f"sessions/{row['id']}/picture?v={_digest(png)}"
     return {**row, "text": text, "picture": picture}
 
 
-def _glance(last: _Last) -> tuple[str | None, bytes | None]:
+def _glance(last: _Last, showing: Showing | None) -> tuple[str | None, bytes | None]:
     observation = last.observation()
-    return (None, None) if observation is None else glance(observation)
+    return (None, None) if observation is None else glance(observation, showing)
 
 
 def _digest(png: bytes) -> str:

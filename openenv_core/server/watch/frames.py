@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from openenv_core.rendering import Grid, Html, Part, Picture, plain_parts, view_of
+from openenv_core.rendering import Grid, Html, Part, Picture, Showing, plain_parts
 from openenv_core.server.watch.followers import Seen
 
 __all__ = ["History", "frame_json", "glance", "with_pictures"]
@@ -24,9 +24,14 @@ def with_pictures(answer: bytes, pictures: Mapping[str, bytes] | None) -> bytes:
 
 
 class History:
-    """What a view of an episode needs: its observations, and what is known of it."""
+    """What a view of an episode needs: its observations, and what is known of it.
 
-    def __init__(self) -> None:
+    Args:
+        showing: how observations are shown; default: as the framework does.
+    """
+
+    def __init__(self, showing: Showing | None = None) -> None:
+        self._showing = showing or Showing()
         self._observations: list[Mapping[str, Any]] = []
         self._facts: dict[str, Any] = {}
 
@@ -42,7 +47,7 @@ class History:
         observation = answer if isinstance(answer, Mapping) else {"observation": answer}
         self._observations.append(observation)
         del self._observations[1:-_KEPT_FOR_VIEW]
-        return plain_parts(view_of(self._observations, self._facts), observation)
+        return plain_parts(self._showing.parts(self._observations, self._facts), observation)
 
 
 def frame_json(seen: Seen, index: int, missed: int, history: History | None, redact: Any) -> bytes:
@@ -83,10 +88,10 @@ def frame_json(seen: Seen, index: int, missed: int, history: History | None, red
     return b"".join(parts) + b"}"
 
 
-def glance(observation: Any) -> tuple[str | None, bytes | None]:
+def glance(observation: Any, showing: Showing | None = None) -> tuple[str | None, bytes | None]:
     """A few lines of an observation, and its first picture."""
     shown = observation if isinstance(observation, Mapping) else {"observation": observation}
-    parts = view_of([shown], {})
+    parts = (showing or Showing()).parts([shown], {})
     picture = next((part.image.png for part in parts if isinstance(part, Picture)), None)
     return _text_of(parts), picture
 

@@ -16,6 +16,7 @@ from openenv_core.recording.reader import picture_file, with_inline_pictures
 from openenv_core.recording.selection import Wanted
 from openenv_core.recording.shelf import NAME, recordings_in
 from openenv_core.server.doorkeeper import Doorkeeper
+from openenv_core.server.gateway import Gateway
 from openenv_core.server.sessions_http import operator_only
 from openenv_core.server.watch.door import NotHereError
 from openenv_core.server.watch.frames import History
@@ -26,7 +27,8 @@ __all__ = ["ReplayDoor"]
 class ReplayDoor:
     """The routes of recorded episodes. All files are read in threads."""
 
-    def __init__(self, doorkeeper: Doorkeeper, recorder: Recorder | None) -> None:
+    def __init__(self, gateway: Gateway, doorkeeper: Doorkeeper, recorder: Recorder | None) -> None:
+        self._gateway = gateway
         self._folder = None if recorder is None else recorder.folder
         self._summaries: dict[str, tuple[int, Summary]] = {}
         self.router = APIRouter(
@@ -68,7 +70,7 @@ class ReplayDoor:
     ) -> Response:
         """One episode: its row, and frames of it."""
         path = self._path(name)
-        body = await asyncio.to_thread(_episode, path, first, count, view)
+        body = await asyncio.to_thread(self._episode, path, first, count, view)
         return Response(body, media_type="application/json")
 
     async def picture(self, name: str, picture: str) -> Response:
@@ -79,6 +81,15 @@ class ReplayDoor:
         return FileResponse(
             file, media_type="image/png", headers={"Cache-Control": "private, max-age=86400, immutable"}
         )
+
+    def _episode(self, path: Path, first: int, count: int, view: bool) -> bytes:
+        recording = read_recording(path)
+        summary = recording.summary()
+        is_ours = summary.environment == self._gateway.env_name  # the folder may have episodes of others
+        history = History(self._gateway.showing if is_ours else None) if view else None
+        frames = [_frame(path, frame, history) for frame in recording.frames[: first + count]][first:]
+        body = {"episode": _row(summary), "frames": frames, "total": len(recording.frames)}
+        return to_json(body, inf_nan_mode="strings")
 
     def _path(self, name: str) -> Path:
         path = None if self._folder is None or not NAME.fullmatch(name) else self._folder / f"{name}.jsonl"
@@ -105,14 +116,6 @@ def _row(summary: Summary) -> dict[str, Any]:
     row = dataclasses.asdict(summary)
     row["frames_dropped"] = row.pop("lost")
     return row
-
-
-def _episode(path: Path, first: int, count: int, view: bool) -> bytes:
-    recording = read_recording(path)
-    history = History() if view else None
-    frames = [_frame(path, frame, history) for frame in recording.frames[: first + count]][first:]
-    body = {"episode": _row(recording.summary()), "frames": frames, "total": len(recording.frames)}
-    return to_json(body, inf_nan_mode="strings")
 
 
 def _frame(path: Path, frame: Frame, history: History | None) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def look_on(
     gateway.closers.append(hub.close)
     if not settings.web_interface:
         return recorder, []
-    return recorder, [WatchDoor(gateway, doorkeeper, hub).router, ReplayDoor(doorkeeper, recorder).router]
+    return recorder, [WatchDoor(gateway, doorkeeper, hub).router, ReplayDoor(gateway, doorkeeper, recorder).router]
 
 
 def _tools(gateway: Gateway, tools: Mapping[str, Tool] | None) -> list[dict[str, Any]]:
