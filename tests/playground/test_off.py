@@ -6,6 +6,7 @@ import sys
 
 from fastapi.testclient import TestClient
 
+from echo_env_server import spec
 from openenv_core.server import create_app_from_spec
 from openenv_core.settings import ServerSettings
 from tests.support.source import REPOSITORY
@@ -39,8 +40,14 @@ def test_nothing_of_the_page_is_loaded_unless_it_is_on() -> None:
     assert all(any(name.startswith(part) for name in on) for part in of_the_page)
 
 
-def test_there_is_no_page_unless_it_is_on() -> None:
-    from echo_env_server import spec
+def test_a_space_may_be_shown_inside_its_page_of_the_hub() -> None:
+    settings = ServerSettings(max_sessions=2, web_interface=True, public_host="me-echo.hf.space")
+    with TestClient(create_app_from_spec(spec, settings), base_url="https://me-echo.hf.space") as client:
+        page = client.get("/")
+    assert page.headers["content-security-policy"].endswith("frame-ancestors 'self' https://huggingface.co")
+    assert "base_url=&#34;https://me-echo.hf.space&#34;" in page.text
 
+
+def test_there_is_no_page_unless_it_is_on() -> None:
     with TestClient(create_app_from_spec(spec, ServerSettings(max_sessions=2)), base_url="http://127.0.0.1") as client:
         assert [client.get(path).status_code for path in ("/", "/web", "/web/", "/web/frame")] == [404] * 4

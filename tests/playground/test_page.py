@@ -36,6 +36,12 @@ def test_every_address_leads_to_the_page(path: str, echo: ProcessRuntime) -> Non
     assert "Echo environment" in reply.text
 
 
+@pytest.mark.parametrize(("prefix", "to"), [("/lab/x-1", "/lab/x-1/web/"), ("//evil.test", "web/"), ("/a b", "web/")])
+def test_a_proxy_may_say_what_it_has_put_before_the_path(prefix: str, to: str, echo: ProcessRuntime) -> None:
+    reply = httpx.get(f"{echo.base_url}/", headers={"x-forwarded-prefix": prefix}, trust_env=False)
+    assert (reply.status_code, reply.headers["location"]) == (307, to)
+
+
 def test_the_headers_let_nothing_foreign_in(echo: ProcessRuntime) -> None:
     page = httpx.get(f"{echo.base_url}/web/", trust_env=False)
     policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))

@@ -89,6 +89,7 @@ def test_episodes_are_listed_filtered_stepped_through_and_compared(browser: Brow
         assert violations(page) == []
         keep(page, "replay")
         page.get_by_role("link", name="All episodes").click()
+        expect(page.get_by_role("checkbox").nth(1)).to_be_visible()
         for box in page.get_by_role("checkbox").all()[:2]:
             box.check()
         page.get_by_role("button", name="Compare two").click()

@@ -9,7 +9,7 @@ import { sessionStore } from "./store.js";
 import { tree } from "./tree.js";
 import { draw, release } from "./view.js";
 
-const KEY = "openenv-play";
+const KEY = `openenv-play ${location.pathname}`; // a proxy may have several servers below one origin
 const KEPT_BYTES = 2_000_000;
 const KEPT_STEPS = 300;
 
@@ -17,8 +17,8 @@ export class Play {
   constructor(root, config) {
     this.config = config;
     this.root = root;
-    this.store = sessionStore(`${KEY}-game`);
-    this.phase = "idle"; // idle, queued, running, over, lost
+    this.store = sessionStore(`${KEY} game`);
+    this.phase = "idle"; // idle, opening, running, over, lost
     this.busy = false;
     this.history = [];
     this.shown = null;
@@ -26,7 +26,7 @@ export class Play {
     this.drawn = "";
     const url = new URL("ws", document.baseURI);
     url.protocol = url.protocol.replace("http", "ws");
-    this.session = new Session(url.href, sessionStore(`${KEY}-session`));
+    this.session = new Session(url.href, sessionStore(`${KEY} session`));
     this.session.onstatus = (status, attempt) => this.showStatus(status, attempt);
     this.session.onqueued = (position) => this.showQueue(position);
     this.session.onlost = (reason, message) => this.lose(message);

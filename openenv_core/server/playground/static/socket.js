@@ -91,16 +91,6 @@ export class Session {
     else this.opening?.reject(new ServerError({ code: "CANCELLED", message: "not connected" }));
   }
 
-  /** End the session. */
-  leave() {
-    if (this.isOpen && this.status === "connected") {
-      this.keep({ id: this.kept.id + 1 });
-      this.send({ id: this.kept.id, session: this.kept.session, type: "close" });
-    }
-    this.wanted = false;
-    this.forget();
-  }
-
   connect() {
     if (this.socket && this.socket.readyState <= WebSocket.OPEN) {
       if (this.socket.readyState === WebSocket.OPEN && this.limits) this.greet();

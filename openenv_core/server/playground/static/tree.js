@@ -7,7 +7,7 @@ const MANY = 100;
 const BLOCK = 100_000;
 
 /** Control and direction characters written out, as a terminal would be spared them. */
-export function visible(text) {
+function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (sign) => {
     if (sign === "\n" || sign === "\t" || sign === "\u200d") return sign;
     const code = sign.codePointAt(0);

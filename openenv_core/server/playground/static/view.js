@@ -1,7 +1,7 @@
 // The parts of a view, drawn: grids, texts, pictures, and an author's HTML in a frame that has no origin.
 
 import { h } from "./dom.js";
-import { longText, visible } from "./tree.js";
+import { longText } from "./tree.js";
 
 const WORDS = {
   right: "right place", near: "elsewhere in the word", wrong: "not in the word",
@@ -142,5 +142,3 @@ export function release(element) {
     if (image.src.startsWith("blob:")) URL.revokeObjectURL(image.src);
   }
 }
-
-export { visible };
