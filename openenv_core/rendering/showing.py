@@ -58,8 +58,9 @@ class Showing:
 
     def _asked(self, hook: Callable[[Any], GivenT], now: Mapping[str, Any], observation: Any) -> GivenT | None:
         try:
-            if not isinstance(observation, BaseModel) and isinstance(self._observation_type, type):
-                observation = self._observation_type.model_validate(now)
+            model = self._observation_type
+            if not isinstance(observation, BaseModel) and isinstance(model, type) and issubclass(model, BaseModel):
+                observation = model.model_validate(now)
             return hook(now if observation is None else observation)
         except Exception:  # noqa: BLE001 - the author's code may raise anything
             _log.exception("the environment's own %s failed", hook.__name__)
