@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["replay"]
 
+_Parquet = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Write a folder that datasets.load_dataset reads.")
+]
+_Conversations = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write conversations with tool calls, as TRL takes.")
+]
+
 
 def replay(
     place: Annotated[Path, typer.Argument(help="A recorded episode (.jsonl), or a folder of them.")],
@@ -30,13 +37,8 @@ def replay(
     success: Annotated[
         bool | None, typer.Option("--success/--no-success", help="Only episodes that were solved, or were not.")
     ] = None,
-    export_parquet: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write a folder that datasets.load_dataset reads.")
-    ] = None,
-    export_sft: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write conversations with tool calls, as TRL takes."),
-    ] = None,
+    export_parquet: _Parquet = None,
+    export_sft: _Conversations = None,
     prompt: Annotated[str, typer.Option(help="With --export-sft: what each conversation begins with.")] = "",
     text_field: Annotated[
         str | None, typer.Option(help="With an export: the field of observations that is their text. Default: found.")

@@ -14,6 +14,7 @@ from openenv_core.recording.lines import LINES, ErrorLine, ResetLine, StateLine,
 from openenv_core.recording.reader import picture_file
 from openenv_core.recording.tape import Tape, file_name
 from openenv_core.types import PictureFiles
+from openenv_core.wire.codec import encode_observation, encode_state, observation_in
 from openenv_core.wire.values import model_json, value_json
 from tests.recording.worlds import Seen, png
 
@@ -161,6 +162,15 @@ def test_names_sort_by_time_and_hold_nothing_that_a_disk_minds() -> None:
     names = [file_name(facts().model_copy(update={"environment": "../a b:c/é"}), STARTED + n / 10) for n in range(12)]
     assert names == sorted(set(names))
     assert all("/" not in name and " " not in name and name.isascii() for name in names)
+
+
+@given(OBJECTS, st.booleans(), st.integers(1, 2**53 - 1))
+def test_an_observation_is_found_in_the_frame_that_carries_it(values: dict[str, Any], cut: bool, number: int) -> None:
+    frame = encode_observation(number, "0" * 32, values, truncated=cut)
+    seen = observation_in(frame)
+    assert seen is not None
+    assert json.loads(seen) == values == json.loads(frame)["data"]
+    assert observation_in(encode_state(number, "0" * 32, {"type": "observation", "data": values})) is None
 
 
 def test_a_picture_is_a_file_and_the_same_one_is_kept_once() -> None:

@@ -1,8 +1,10 @@
 """Real servers write down what is played on them."""
 
+import contextlib
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +151,7 @@ def serve(target: str, folder: Path, **variables: str) -> Any:
     return running([*SERVE, target, "--port", "{port}", "--record", str(folder)], environment=environment)
 
 
-def test_wordle_and_what_a_killed_server_leaves(tmp_path: Path) -> None:
+def test_wordle_by_the_command(tmp_path: Path) -> None:
     solver = WordleSolver()
     with serve("textarena_env_server:spec", tmp_path) as server, GenericEnvClient(server.base_url) as client:
         result = client.reset(seed=3)
@@ -157,19 +159,38 @@ def test_wordle_and_what_a_killed_server_leaves(tmp_path: Path) -> None:
             guess = solver.guess()
             result = client.step({"message": f"[{guess}]"})
             solver.learn(guess, result.observation["feedback"])
-        while not (len(recordings_in(tmp_path)) > 1 and read_recording(recordings_in(tmp_path)[-1]).steps):
-            result = client.reset(seed=4) if result.done else client.step({"message": "[crane]"})
+        server.stop()
+    [found] = read(tmp_path)
+    assert found.end is not None
+    assert (found.end.reason, found.success, found.reward) == ("terminated", True, 1.0)
+    assert found.episode.seed == 3
+    assert found.episode.version
+    assert found.frames[-1].observation is not None
+    assert found.frames[-1].observation["feedback"] == "GGGGG"
+
+
+def test_what_a_server_leaves_that_is_killed_while_it_writes(tmp_path: Path) -> None:
+    def play(url: str) -> None:
+        with contextlib.suppress(OpenEnvError), GenericEnvClient(url, reconnect_timeout_s=0.1) as client:
+            client.reset()
+            while True:
+                client.step({"shade": 1, "do": "waste"})
+
+    with serve("tests.recording.worlds:Painter", tmp_path) as server:
+        players = [threading.Thread(target=play, args=(server.base_url,)) for _ in range(3)]
+        for player in players:
+            player.start()
+        eventually(lambda: len([path for path in recordings_in(tmp_path) if path.stat().st_size > 200_000]) == 3)
         server.kill()
-    whole, *killed = read(tmp_path)
-    assert whole.end is not None
-    assert (whole.end.reason, whole.success, whole.reward) == ("terminated", True, 1.0)
-    assert whole.episode.seed == 3
-    assert whole.episode.version
-    assert whole.frames[-1].observation is not None
-    assert whole.frames[-1].observation["feedback"] == "GGGGG"
-    assert killed
-    assert all(found.frames for found in killed)
-    assert killed[-1].end is None
+        for player in players:
+            player.join(30)
+    found = read(tmp_path)
+    assert len(found) == 3
+    for recording in found:
+        assert recording.end is None
+        assert recording.damaged == []
+        assert [frame.index for frame in recording.frames] == list(range(len(recording.frames)))
+        assert recording.steps > 10
 
 
 def test_the_pictures_of_a_browser(tmp_path: Path) -> None:

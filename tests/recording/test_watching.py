@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from openenv_core.client import GenericEnvClient
-from openenv_core.errors import LossReason
+from openenv_core.errors import EnvironmentFailedError, LossReason
+from openenv_core.server.watch import hub as hub_module
 from openenv_core.server.watch.followers import Follower, Seen
 from openenv_core.server.watch.hub import Hub
 from tests.recording.test_format import step
@@ -85,13 +86,19 @@ def test_the_list_shows_what_each_client_saw_last_and_nobody_is_attached_for_tha
 
 
 @pytest.mark.parametrize("door", ["v1", "http"])
-def test_sessions_that_remember_no_reply_are_looked_at_as_long_as_somebody_looks(door: str) -> None:
+def test_sessions_that_remember_no_reply_are_glanced_at_when_somebody_looks(
+    door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "INTERVAL_S", 0.05)
     with watched() as (served, page), DOORS[door](served) as player:
         player.reset()
         player.step({"shade": 1})
         assert observers(served) == [None]
         assert only(page)["text"] is None
+        assert observers(served) != [None]
         player.step({"shade": 5})
+        assert observers(served) == [None]
+        player.step({"shade": 6})
         row = only(page)
         assert row["text"] == "caption: square 2"
         assert page.get(f"/{row['picture']}").content == png(5)
@@ -191,8 +198,14 @@ async def test_the_oldest_frames_are_missed_and_counted_in_their_place() -> None
     assert follower.ended == "closed"
 
 
-def test_figures_are_taken_while_somebody_looks_and_not_before() -> None:
+def test_figures_are_taken_while_somebody_looks_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_module, "INTERVAL_S", 0.1)
     with watched() as (served, page), GenericEnvClient(served.base_url) as client:
+
+        def samples(**query: Any) -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = page.get("/totals", params=query).json()["samples"]
+            return found
+
         hub = hub_of(served)
         client.reset()
         client.step({"shade": 1})
@@ -202,19 +215,20 @@ def test_figures_are_taken_while_somebody_looks_and_not_before() -> None:
         assert (first["samples"], first["steps"], first["recording"]) == ([], 1, None)
         client.step({"shade": 1, "do": "finish"})
         client.reset()
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(EnvironmentFailedError):
             client.step({"shade": 1, "do": "fail"})
-        eventually(lambda: page.get("/totals").json()["samples"])
-        sample = page.get("/totals").json()["samples"][0]
-        assert sample["steps_per_s"] > 0
-        assert (sample["active"], sample["reward_mean"], sample["errors"]) == (1, 1.25, {"EXECUTION_ERROR": 1})
-        assert 0 < sample["step_p50_s"] <= sample["step_p99_s"]
-        assert page.get("/totals", params={"since": sample["at"] + 3600}).json()["samples"] == []
+        eventually(lambda: any(sample["errors"] for sample in samples()))
+        taken = samples()
+        busy = [sample for sample in taken if sample["steps_per_s"]]
+        assert busy
+        assert all(0 < sample["step_p50_s"] <= sample["step_p99_s"] for sample in busy)
+        assert [sample["errors"] for sample in taken if sample["errors"]] == [{"EXECUTION_ERROR": 1}]
+        assert [sample["reward_mean"] for sample in taken if sample["reward_mean"] is not None] == [1.25]
+        assert {sample["active"] for sample in taken} == {1}
+        assert all(sample["at"] > taken[0]["at"] for sample in samples(since=taken[0]["at"]))
         hub._looked_at = float("-inf")
         eventually(lambda: not hub.looking)
-        count = len(hub.totals.samples)
-        hub.look()
-        assert len(hub.totals.samples) == count
+        assert samples()[0] == taken[0]
 
 
 def test_recordings_are_listed_chosen_read_and_shown(tmp_path: Path) -> None:

@@ -77,6 +77,8 @@ class WatchDoor:
         now = manager.clock()
         chosen = sorted(manager.sessions.values(), key=lambda session: session.lease.idle_s(now))[:limit]
         rows = [(self._facts(session), self._last(session)) for session in chosen]
+        for session in chosen:
+            self._hub.glance(session)
         admission = manager.admission
         body = {
             "environment": self._gateway.env_name,

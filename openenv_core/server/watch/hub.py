@@ -75,11 +75,12 @@ class Attention:
     def _take(self, note: Note) -> None:
         if self.recorded:
             self._record(note)
-        if self.followers or self.recorded or self._hub.looking:
-            if note.kind == "step" or note.kind == "reset":
-                self.last = note
-            for follower in self.followers:
-                follower.put(self.seen(note))
+        for follower in self.followers:
+            follower.put(self.seen(note))
+        if note.kind == "step" or note.kind == "reset":
+            self.last = note
+            if not self.recorded and not self.followers:
+                self._session.observer = None  # it was but a glance
 
     def seen(self, note: Note) -> Seen:
         """A note with where the episode stands now."""
@@ -168,8 +169,6 @@ class Hub:
         """A session has opened; ``record``: its client asks for a recording."""
         if self.recorder is not None and (record or self._record_all):
             self._attend(session).recorded = True
-        elif self.looking and session.door not in KEEPS_REPLIES:
-            self._attend(session)
 
     def attention(self, session_id: str) -> Attention | None:
         """What is kept of a session that somebody looks at."""
@@ -182,10 +181,12 @@ class Hub:
             return
         self.looking = True
         self.totals.begin()
-        for session in self._manager.sessions.values():
-            if session.door not in KEEPS_REPLIES:
-                self._attend(session)
         self._tick_later()
+
+    def glance(self, session: Session) -> None:
+        """Somebody wants to see what the client of a session sees next. One frame is seen, and then nobody is there."""
+        if session.door not in KEEPS_REPLIES:
+            self._attend(session)
 
     def join(self, session: Session) -> Follower:
         """Somebody begins to follow a session.
@@ -224,28 +225,30 @@ class Hub:
         attention = self._attended.get(session.id)
         if attention is None:
             attention = self._attended[session.id] = Attention(self, session)
-            session.observer = attention
+        session.observer = attention
         return attention
 
     def _let_go(self, session: Session, attention: Attention) -> None:
-        looked_at = self.looking and session.door not in KEEPS_REPLIES
-        if not attention.recorded and not attention.followers and not looked_at:
+        if not attention.recorded and not attention.followers:
             self.forget(session)
 
     def _tick_later(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._tick)
 
     def _tick(self) -> None:
-        if self._clock() - self._looked_at < _LOOKED_AT_S:
-            self.totals.sample()
-            self._tick_later()
-            return
-        self.looking = False
-        self._timer = None
+        still_there = self._clock() - self._looked_at < _LOOKED_AT_S
         for session_id, attention in list(self._attended.items()):
             session = self._manager.sessions.get(session_id)
-            if session is not None:
+            if session is None:
+                del self._attended[session_id]  # it ended after a glance, when nobody was attached
+            elif not still_there:
                 self._let_go(session, attention)
+        if still_there:
+            self.totals.sample()
+            self._tick_later()
+        else:
+            self.looking = False
+            self._timer = None
 
 
 _CLOSE_S: Final = 5.0
