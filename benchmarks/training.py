@@ -1,17 +1,21 @@
 """How long a batch of rollouts takes, plain as TRL steps them and in parallel; run it with a Python that has TRL.
 
-    python -m benchmarks.training --rollouts 64 --latency-ms 0 20 100
+    python -m benchmarks.training --environment both --latency-ms 0 20 100
 
-The engine is a script (sampling takes no time), the server is a real one, the latency is added to each reset and step
-on the client's side, as a network would. Prints seconds for the rollouts of one batch, the best of ``--repeats``.
+A batch is 64 rollouts of Catch, or 16 of a browser. The engine is a script (sampling takes no time), the server is a
+real one, the latency is added to each reset and step on the client's side, as a network would. Prints seconds for the
+rollouts of one batch, the best of ``--repeats``.
 """
 
 import argparse
 import contextlib
 import os
+import re
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
@@ -19,6 +23,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 
+from browsergym_env.tools import BrowserTextTools, browser_reward
 from openenv_core.runtimes.process import ProcessRuntime
 from openenv_core.training import environment_factory, make_dataset, prepare, tool_names
 from openenv_core.training.demo.tiny import make_model, make_tokenizer
@@ -26,67 +31,125 @@ from openspiel_env.tools import CatchTools, catch_reward
 
 __all__ = ["main"]
 
-CALL = '<tool_call>\n{"name": "stay", "arguments": {}}\n</tool_call><|im_end|>'
+STAY = '<tool_call>\n{"name": "stay", "arguments": {}}\n</tool_call><|im_end|>'
+SCROLL = '<tool_call>\n{"name": "scroll", "arguments": {"direction": "down"}}\n</tool_call><|im_end|>'
+CLICK = '<tool_call>\n{{"name": "click", "arguments": {{"bid": "{bid}"}}}}\n</tool_call><|im_end|>'
+SCROLLS = 4
+"""A browser episode is so many of these and then a click."""
 
 
-class FarTools(CatchTools):
-    """Catch, from a distance. ``seconds`` counts the time that calls took, added up over all rollouts."""
+class Far:
+    """An environment at a distance. ``seconds`` counts the time that calls took, added up over all rollouts."""
 
-    latency_s = 0.0
-    seconds = 0.0
+    latency_s: ClassVar[float] = 0.0
+    seconds: ClassVar[float] = 0.0
 
     def _start(self, columns: dict[str, Any]) -> Any:
-        started = time.perf_counter()
-        time.sleep(self.latency_s)
-        first = super()._start(columns)
-        FarTools.seconds += time.perf_counter() - started
-        return first
+        return self._timed(super()._start, columns)  # type: ignore[misc]
 
     def _step(self, action: Any) -> Any:
+        return self._timed(super()._step, action)  # type: ignore[misc]
+
+    @staticmethod
+    def _timed(call: Any, argument: Any) -> Any:
         started = time.perf_counter()
-        time.sleep(self.latency_s)
-        result = super()._step(action)
-        FarTools.seconds += time.perf_counter() - started
+        time.sleep(Far.latency_s)
+        result = call(argument)
+        Far.seconds += time.perf_counter() - started
         return result
 
 
-def _trainer(factory: Any, rollouts: int) -> Any:
-    said = {"type": "function", "function": {"name": "stay", "arguments": {}}}
-    talk: list[dict[str, Any]] = [
-        {"role": "user", "content": "Catch."},
-        {"role": "assistant", "content": "", "tool_calls": [said]},
-        {"role": "tool", "name": "stay", "content": "Row 2 of 10: the ball is in column 1, the paddle in column 3."},
-        {"role": "assistant", "content": "Done."},
-    ]
+class FarCatch(Far, CatchTools):
+    """Catch."""
+
+
+class FarBrowser(Far, BrowserTextTools):
+    """A browser."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured.
+
+    Attributes:
+        name: of the environment.
+        server: its target.
+        tools: for the model.
+        rollouts: in a batch.
+        steps: of an episode.
+        arguments: of the tools' class.
+        reward: a reward function, which is never called.
+        answer: what the scripted model says to a conversation.
+    """
+
+    name: str
+    server: str
+    tools: Any
+    rollouts: int
+    steps: int
+    arguments: dict[str, Any]
+    reward: Any
+    answer: Callable[[str], str]
+
+
+def play_catch(text: str) -> str:
+    """Stay where one is."""
+    return END if "ed the ball" in text else STAY
+
+
+def play_browser(text: str) -> str:
+    """Scroll, then click the button."""
+    if "The task is" in text:
+        return END
+    buttons = re.findall(r"\[(\d+)\] button", text)
+    return SCROLL if text.count('"scroll", "arguments"') < SCROLLS else CLICK.format(bid=buttons[-1])
+
+
+END = "Done.<|im_end|>"
+CATCH = Case("catch", "openspiel_env_server:spec", FarCatch, 64, 9, {}, catch_reward, play_catch)
+BROWSER = Case(
+    "browser",
+    "browsergym_env_server:spec",
+    FarBrowser,
+    16,
+    SCROLLS + 1,
+    {"task_name": "click-test"},
+    browser_reward,
+    play_browser,
+)
+
+
+def _trainer(case: Case, factory: Any) -> Any:
     environment = factory()
     schemas = [get_json_schema(getattr(environment, name)) for name in tool_names(type(environment))]
+    talk = [{"role": "user", "content": case.tools.prompt}, {"role": "assistant", "content": "Done."}]
     tokenizer = make_tokenizer([talk] * 4, schemas)
-    settings = GRPOConfig(
-        output_dir="/tmp/openenv-bench-training",
-        use_cpu=True,
-        bf16=False,
-        gradient_checkpointing=False,
-        per_device_train_batch_size=rollouts,
-        num_generations=8,
-        max_completion_length=1500,
-        max_steps=1,
-        report_to="none",
-        save_strategy="no",
-    )
+    model = make_model(tokenizer)
+    model.config.max_position_embeddings = 32768  # nothing is computed with it, and rollouts may be long
     trainer = GRPOTrainer(
-        model=make_model(tokenizer),
+        model=model,
         processing_class=tokenizer,
-        reward_funcs=catch_reward,
-        train_dataset=make_dataset(rollouts, 0, prompt="Catch."),
+        reward_funcs=case.reward,
+        train_dataset=make_dataset(case.rollouts, 0, prompt=case.tools.prompt),
         environment_factory=factory,
-        args=settings,
+        args=GRPOConfig(
+            output_dir="/tmp/openenv-bench-training",
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+            per_device_train_batch_size=case.rollouts,
+            num_generations=8,
+            max_completion_length=16384,
+            max_steps=1,
+            report_to="none",
+            save_strategy="no",
+            disable_tqdm=True,
+        ),
     )
-    call = tokenizer.encode(CALL, add_special_tokens=False)
-    end = tokenizer.encode("Done.<|im_end|>", add_special_tokens=False)
 
     def engine(prompt_ids: list[list[int]], *_: Any, **__: Any) -> tuple[list[list[int]], None]:
-        ends = [tokenizer.decode(ids[-60:]) for ids in prompt_ids]
-        return [end if "ed the ball" in text else call for text in ends], None
+        said = [case.answer(tokenizer.decode(ids)) for ids in prompt_ids]
+        return [tokenizer.encode(text, add_special_tokens=False) for text in said], None
 
     trainer._generate_single_turn = engine
     # The rollouts alone are timed: neither the model's forward pass nor its update.
@@ -102,11 +165,11 @@ def _stop(*_: Any, **__: Any) -> Any:
     raise _RolloutsDone
 
 
-def measure(url: str, rollouts: int, latency_s: float, *, parallel: bool) -> tuple[float, float]:
-    """Seconds for the rollouts of one batch, and the share of them that was spent in the environment if plain."""
-    FarTools.latency_s, FarTools.seconds = latency_s, 0.0
-    with environment_factory(FarTools, url) as factory:
-        trainer = _trainer(factory, rollouts)
+def measure(case: Case, url: str, latency_s: float, *, parallel: bool) -> tuple[float, float]:
+    """Seconds for the rollouts of one batch, and the time that its calls of the environment took, added up."""
+    Far.latency_s, Far.seconds = latency_s, 0.0
+    with environment_factory(case.tools, url, **case.arguments) as factory:
+        trainer = _trainer(case, factory)
         prepare(trainer, parallel=parallel)
         spent = [0.0]
         original = trainer._generate_and_score_completions
@@ -121,34 +184,40 @@ def measure(url: str, rollouts: int, latency_s: float, *, parallel: bool) -> tup
         trainer._generate_and_score_completions = timed
         with contextlib.suppress(_RolloutsDone):
             trainer.train()
-    return spent[0], FarTools.seconds / spent[0]
+        steps = {slot.episode.steps for slot in factory._made if slot.episode.begun}
+        assert steps == {case.steps}, f"episodes of {steps} steps"
+    return spent[0], Far.seconds
+
+
+def compare(case: Case, latencies_ms: list[float], repeats: int) -> None:
+    """Print a line for each latency."""
+    with ProcessRuntime(case.server, arguments=["--max-sessions", str(case.rollouts + 2)]) as runtime:
+        print(f"{case.rollouts} rollouts of {case.name}, {case.steps} steps each, seconds")
+        measure(case, runtime.base_url, 0.0, parallel=True)  # the first one starts what the server starts late
+        for latency in latencies_ms:
+            best = {
+                way: min(measure(case, runtime.base_url, latency / 1000, parallel=way) for _ in range(repeats))
+                for way in (False, True)
+            }
+            (plain, inside), (parallel, _) = best[False], best[True]
+            print(
+                f"latency {latency:g} ms: plain {plain:.2f} ({inside / plain:.0%} of it in the environment), "
+                f"parallel {parallel:.2f}, ratio {plain / parallel:.1f}",
+                flush=True,
+            )
 
 
 def main() -> None:
     """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rollouts", type=int, default=64, help="rollouts in a batch")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--environment", choices=["catch", "browser", "both"], default="both", help="what is played")
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[0.0, 20.0, 100.0], help="of each call")
     parser.add_argument("--repeats", type=int, default=2, help="of each measurement; the best counts")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    server = ProcessRuntime("openspiel_env_server:spec", arguments=["--max-sessions", str(options.rollouts + 2)])
-    with server as runtime:
-        print(f"{options.rollouts} rollouts of catch, 9 steps each, seconds")
-        for latency in options.latency_ms:
-            best = {
-                way: min(
-                    measure(runtime.base_url, options.rollouts, latency / 1000, parallel=way)
-                    for _ in range(options.repeats)
-                )
-                for way in (False, True)
-            }
-            (plain, share), (parallel, _) = best[False], best[True]
-            print(
-                f"latency {latency:g} ms: plain {plain:.2f} ({share:.0%} of it in the environment), "
-                f"parallel {parallel:.2f}, ratio {plain / parallel:.1f}",
-                flush=True,
-            )
+    for case in (CATCH, BROWSER):
+        if options.environment in (case.name, "both"):
+            compare(case, options.latency_ms, options.repeats)
 
 
 if __name__ == "__main__":

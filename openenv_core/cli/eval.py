@@ -31,7 +31,11 @@ _ModelName = Annotated[
 ]
 _Tools = Annotated[
     str | None,
-    typer.Option(metavar="CLASS", help="Which tools the model has: a class of the client's, or module:Class."),
+    typer.Option(
+        metavar="CLASS",
+        help="Which tools the model has: a class of the client's, or module:Class. Default: the client's, else those "
+        "that the server offers.",
+    ),
 ]
 _Argument = Annotated[
     list[str] | None,
@@ -113,9 +117,8 @@ def _evaluate(
     from openenv_core.training.evaluation import evaluate as evaluate_model
 
     with endings(), contextlib.ExitStack() as stack:
-        tools, served = _tools_and_server(target, name, play["concurrency"])
+        tools, url = _tools_and_url(target, name, play["concurrency"], stack)
         model = _model(*wanted)
-        url = stack.enter_context(served)
         given = dict(map(key_and_value, arguments))
         if token := os.environ.get("OPENENV_TOKEN"):
             given["token"] = token
@@ -136,22 +139,27 @@ def _model(place: str, name: str | None, timeout_s: float, sampling: Mapping[str
     return LocalModel(place, **sampling)
 
 
-def _tools_and_server(target: str, name: str | None, sessions: int) -> tuple[Any, Any]:
-    """The tools' class, and a context whose value is the address of the environment's server."""
+def _tools_and_url(target: str, name: str | None, sessions: int, stack: contextlib.ExitStack) -> tuple[Any, str]:
+    """The tools' class, and the address of the environment's server, which is started where none is given."""
+    import os
+
     from openenv_core.errors import ConfigurationError
     from openenv_core.runtimes.process import ProcessRuntime
     from openenv_core.targets import resolve
-    from openenv_core.training.finding import find_tools
+    from openenv_core.training.finding import find_tools, has_tools
+    from openenv_core.training.served_tools import served_tools
 
     found = resolve(target)
-    if found.url is not None:
-        url = found.url if "://" in found.url else f"http://{found.url}"
-        return find_tools(_name_of(url), name), contextlib.nullcontext(url)
-    if found.spec is None:
+    if found.url is None and found.spec is None:
         raise ConfigurationError(f"{target} is an application: serve it, and give its URL")
-    tools = find_tools(found.spec.client.partition(":")[0], name)
-    runtime = ProcessRuntime(target, env_vars=tools.server_variables, arguments=["--max-sessions", str(sessions + 1)])
-    return tools, _started(runtime)
+    url = "" if found.url is None else found.url if "://" in found.url else f"http://{found.url}"
+    package = _name_of(url) if found.spec is None else found.spec.client.partition(":")[0]
+    tools = find_tools(package, name) if name is not None or has_tools(package) else None
+    if not url:
+        variables = tools.server_variables if tools is not None else {}
+        arguments = ["--max-sessions", str(sessions + 1)]
+        url = stack.enter_context(ProcessRuntime(target, env_vars=variables, arguments=arguments)).base_url
+    return tools or served_tools(url, token=os.environ.get("OPENENV_TOKEN") or None), url
 
 
 def _name_of(url: str) -> str:
@@ -162,12 +170,6 @@ def _name_of(url: str) -> str:
 
     with GenericEnvClient(base_url=url, token=os.environ.get("OPENENV_TOKEN") or None) as client:
         return client.hello.env_name if client.hello is not None else ""
-
-
-@contextlib.contextmanager
-def _started(runtime: Any) -> Iterator[str]:
-    with runtime:
-        yield runtime.base_url
 
 
 @contextlib.contextmanager

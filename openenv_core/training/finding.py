@@ -1,13 +1,14 @@
 """The tools that come with a client, found by the name of the environment."""
 
 import importlib
+import importlib.util
 import inspect
 from typing import Any
 
 from openenv_core.errors import ConfigurationError
 from openenv_core.training.tool_environment import ToolEnvironment
 
-__all__ = ["find_tools"]
+__all__ = ["find_tools", "has_tools"]
 
 
 def find_tools(package: str, name: str | None = None) -> type[ToolEnvironment[Any]]:
@@ -45,6 +46,14 @@ def find_tools(package: str, name: str | None = None) -> type[ToolEnvironment[An
             else f"{module} has no tool environment; name one with --tools module:Class"
         )
     return next(iter(found.values()))
+
+
+def has_tools(package: str) -> bool:
+    """Whether a client has a module of tools."""
+    try:
+        return bool(package) and importlib.util.find_spec(f"{package}.tools") is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _imported(module: str) -> Any:

@@ -91,7 +91,8 @@ class Episode:
         if is_step:
             self.rewards.append(float(result.reward or 0.0))
         self.done, self.truncated = result.done, result.truncated
-        self.success = getattr(result.observation, "success", None)
+        seen = result.observation
+        self.success = seen.get("success") if isinstance(seen, dict) else getattr(seen, "success", None)
 
 
 _REASONS: dict[type[OpenEnvError], str] = {

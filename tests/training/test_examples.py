@@ -58,10 +58,23 @@ def test_schemas_for_an_agent() -> None:
     assert stay["description"].startswith("Keep the paddle")
 
 
+def test_the_demonstration_says_what_it_needs() -> None:
+    code = (
+        "import sys\n"
+        "sys.argv, sys.modules['openspiel_env'] = ['demo'], None\n"
+        "from openenv_core.training.demo.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "./clients/openspiel_env" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.training
 @pytest.mark.timeout(300)
 @pytest.mark.usefixtures("trl")
-@pytest.mark.parametrize("name", ["grpo_echo.py", "grpo_catch.py", "grpo_multi_env.py"])
+@pytest.mark.parametrize("name", ["grpo_catch.py", "grpo_multi_env.py", "grpo_browsergym.py"])
 def test_a_step_of_training(name: str, tmp_path: Path) -> None:
     assert "train_runtime" in run(trl_python(), name, *TINY, folder=tmp_path)
 

@@ -127,10 +127,10 @@ def test_trls_asynchronous_worker_plays_many_at_a_time(trl: Any) -> None:
     assert all(facts["own_words"])
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(400)
 def test_a_tiny_model_learns_catch_and_parallel_stepping_changes_nothing(trl: Any) -> None:
     with ProcessRuntime("openspiel_env_server:spec", arguments=["--max-sessions", "80"]) as runtime:
-        facts = told(trl("learn", runtime.base_url, limit_s=880.0))
+        facts = told(trl("learn", runtime.base_url, limit_s=380.0))
     assert facts["parameters"] < 1_000_000
     assert facts["calls"] > 2, "the model has hardly called a tool: nothing was compared"
     assert facts["same"] == dict.fromkeys(["prompts", "ids", "masks", "talk", "rewards", "calls", "weights"], True)

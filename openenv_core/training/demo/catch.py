@@ -18,7 +18,7 @@ from openenv_core.training.demo.tiny import make_model, make_tokenizer, training
 from openenv_core.training.factory import EnvironmentFactory
 from openspiel_env.tools import CatchTools, catch_reward
 
-__all__ = ["PROMPT", "Outcome", "Plan", "collect_games", "make_trainer", "train", "warmed_up"]
+__all__ = ["PROMPT", "SMOLLM2", "Outcome", "Plan", "collect_games", "make_trainer", "train", "warmed_up"]
 
 PROMPT = "Catch the ball."
 
@@ -28,10 +28,13 @@ class Plan:
     """How much of everything. The defaults are those of the demonstration.
 
     Attributes:
+        model: ``tiny``, made on the spot, or ``smollm2``.
         rows: of the board; a game takes one move less. It is 5 columns wide.
         games: played for the warm-up.
         skill: share of the moves in them that are the best one; the others are random.
-        warmup_steps: of 16 conversations each.
+        warmup_steps: how many.
+        warmup_batch: conversations in each.
+        warmup_learning_rate: the highest.
         steps: of GRPO.
         groups: of rollouts in a step.
         rollouts: in a group, all from the same seed.
@@ -40,10 +43,13 @@ class Plan:
         parallel: step the rollouts of a batch at the same time.
     """
 
+    model: str = "tiny"
     rows: int = 5
     games: int = 600
     skill: float = 0.5
     warmup_steps: int = 300
+    warmup_batch: int = 16
+    warmup_learning_rate: float = 5e-3
     steps: int = 40
     groups: int = 8
     rollouts: int = 8
@@ -55,6 +61,21 @@ class Plan:
     def sessions(self) -> int:
         """How many sessions the server must allow: one for each rollout of a step, and one for the check."""
         return self.groups * self.rollouts + 1
+
+
+SMOLLM2 = Plan(
+    model="smollm2",
+    rows=4,
+    games=64,
+    warmup_steps=16,
+    warmup_batch=4,
+    warmup_learning_rate=1e-4,
+    steps=10,
+    groups=2,
+    rollouts=4,
+    learning_rate=1e-5,
+)
+"""For a model a thousand times as large: some ten minutes, in which it learns the form and little more."""
 
 
 @dataclass
@@ -120,12 +141,24 @@ def warmed_up(factory: EnvironmentFactory, plan: Plan, outcome: Outcome) -> tupl
     outcome.seconds["games"] = time.perf_counter() - started
     environment = factory()
     schemas = [get_json_schema(getattr(environment, name)) for name in tool_names(factory.tools)]
-    tokenizer = make_tokenizer(games[:200], schemas)
-    model = make_model(tokenizer, seed=plan.seed)
+    if plan.model == "smollm2":
+        from openenv_core.training.demo.smollm2 import load_smollm2
+
+        model, tokenizer = load_smollm2()
+    else:
+        tokenizer = make_tokenizer(games[:200], schemas)
+        model = make_model(tokenizer, seed=plan.seed)
     outcome.parameters = sum(parameter.numel() for parameter in model.parameters())
     started = time.perf_counter()
     examples = training_examples(tokenizer, games, schemas)
-    outcome.warmup_loss = warm_up(model, examples, steps=plan.warmup_steps, seed=plan.seed)
+    outcome.warmup_loss = warm_up(
+        model,
+        examples,
+        steps=plan.warmup_steps,
+        batch=plan.warmup_batch,
+        learning_rate=plan.warmup_learning_rate,
+        seed=plan.seed,
+    )
     outcome.seconds["warm-up"] = time.perf_counter() - started
     return model, tokenizer
 
@@ -142,7 +175,7 @@ def make_trainer(model: Any, tokenizer: Any, factory: Any, plan: Plan, output: P
         "num_generations": plan.rollouts,
         "steps_per_generation": 1,
         "max_steps": plan.steps,
-        "max_completion_length": 200,
+        "max_completion_length": 200 if plan.model == "tiny" else 600,
         "learning_rate": plan.learning_rate,
         "lr_scheduler_type": "constant",
         "logging_steps": 1,

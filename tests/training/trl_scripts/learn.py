@@ -15,7 +15,8 @@ from openenv_core.training.demo.catch import Outcome, Plan, make_trainer, warmed
 from openspiel_env.tools import CatchTools
 from tests.training.trl_scripts.engine import answer
 
-PLAN = Plan()
+PLAN = Plan(learning_rate=1e-3, steps=25)
+"""Shorter than the demonstration. The two means that are compared differ by 0.03 by chance (standard error)."""
 
 
 def batch_of(model: Any, tokenizer: Any, url: str, folder: Path, *, parallel: bool) -> dict[str, Any]:
