@@ -88,6 +88,19 @@ def test_what_hooks_give_is_drawn(browser: Browser, gallery: ProcessRuntime) -> 
         keep(page, "hooked")
 
 
+def test_a_view_that_cannot_be_sent_costs_the_view_and_not_the_step(browser: Browser, gallery: ProcessRuntime) -> None:
+    with visit(browser, gallery.base_url) as page:
+        start(page)
+        page.get_by_text("As a form").click()
+        page.locator(".step-form").get_by_label("what").select_option(label="odd")
+        page.locator(".step-form").get_by_role("button", name="Step", exact=True).click()
+        expect(page.locator(".screen")).to_contain_text("cannot be drawn")
+        page.locator(".step-form").get_by_label("what").select_option(label="hostile")
+        page.locator(".step-form").get_by_role("button", name="Step", exact=True).click()
+        expect(page.locator(".screen")).to_contain_text("<script>")
+        expect(page.locator(".history li")).to_have_count(3)
+
+
 def test_a_hook_that_fails_costs_the_view_and_not_the_step(browser: Browser, gallery: ProcessRuntime) -> None:
     with visit(browser, gallery.base_url) as page:
         start(page)

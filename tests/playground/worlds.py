@@ -18,7 +18,7 @@ LONG = "0123456789abcdef" * (5 * 2**20 // 16)
 class Show(Action):
     """Show something."""
 
-    what: Literal["hostile", "long", "picture", "html", "grid", "hooked", "broken"]
+    what: Literal["hostile", "long", "picture", "html", "grid", "hooked", "broken", "odd"]
 
 
 class Seen(Observation):
@@ -83,6 +83,8 @@ class Gallery(Environment[Show, Seen, State]):
         """What can be done by a click."""
         if observation.hook == "broken":
             raise RuntimeError("the author's mistake")
+        if observation.hook == "odd":
+            return [("cannot be sent", {"what": object()})]
         names = ("hostile", "long", "picture", "html", "grid", "hooked", "broken")
         return [Labelled({"what": name}, f"show {name}", name[0]) for name in names]
 

@@ -1,5 +1,6 @@
 """What a page is sent beside an observation: how it looks, what can be done next, and what is asked for that."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,6 +12,7 @@ from openenv_core.rendering import (
     Labelled,
     Part,
     Showing,
+    Text,
     labelled_choices,
     plain_action,
     plain_parts,
@@ -23,11 +25,16 @@ from openenv_core.wire.values import model_json
 
 __all__ = ["Views"]
 
+_log = logging.getLogger(__name__)
+
 _REMEMBERED: Final = 500
 """So many observations of an episode are kept in short, for views that show how it went."""
 
 _SHORT: Final = 200
 """A text of at most so many characters belongs to the short form."""
+
+
+_UNSEEN: Final = Text("This cannot be drawn; the server's log tells why. The JSON has it all.", "notice")
 
 
 @dataclass
@@ -61,10 +68,11 @@ class Views:
             play.before = []
         elif play.now:
             play.before = [*play.before[-_REMEMBERED:], _short(play.now)]
-        play.now = from_json(model_json(observation))
+        now = from_json(model_json(observation))
+        play.now = now if isinstance(now, dict) else {"observation": now}
         play.parts = self._showing.own_parts(play.now, observation)
         play.labelled = self._showing.labelled(play.now, observation)
-        return to_json(self._view(play, play.now))
+        return self._view(play, play.now)
 
     def told(self, session: Session, state: Any) -> bytes | None:
         """The view of the last observation again, now that the state is known; ``None`` before the first reset.
@@ -75,9 +83,16 @@ class Views:
         if play is None or not play.now:
             return None
         play.facts = from_json(model_json(state))
-        return to_json(self._view(play, {}))
+        return self._view(play, {})
 
-    def _view(self, play: _Play, sent: Mapping[str, Any]) -> dict[str, Any]:
+    def _view(self, play: _Play, sent: Mapping[str, Any]) -> bytes:
+        try:
+            return to_json(self._values(play, sent), inf_nan_mode="strings")
+        except Exception:  # noqa: BLE001 - what cannot be drawn was done all the same, and its client must hear of it
+            _log.exception("an observation could not be drawn")
+            return to_json({"parts": plain_parts([_UNSEEN]), "actions": [], "questions": []})
+
+    def _values(self, play: _Play, sent: Mapping[str, Any]) -> dict[str, Any]:
         questions = questions_of(self._schema, play.now, play.facts)
         parts = play.parts if play.parts is not None else view_of([*play.before, play.now], play.facts)
         labelled = play.labelled if play.labelled is not None else labelled_choices(questions)
