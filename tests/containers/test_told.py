@@ -32,6 +32,8 @@ _PLACES = [
     *REPOSITORY.glob("envs/*/Dockerfile"),
 ]
 LINES = sorted({line for place in _PLACES for line in _TOLD.findall(place.read_text())})
+_PROGRAMS = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+PROGRAMS = [program for program in _PROGRAMS if "from_docker_image" in program]
 
 
 @pytest.fixture
@@ -97,3 +99,18 @@ def test_what_composes(line: str, environ: dict[str, str]) -> None:
     words[words.index("up") :] = ["config", "--quiet"]
     done = subprocess.run(words, cwd=REPOSITORY, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_what_is_programmed(program: str, images: Images) -> None:
+    for each in IMAGES:
+        if each.image in program:
+            images(each.environment)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout
+
+
+def test_there_is_something_programmed() -> None:
+    assert PROGRAMS
