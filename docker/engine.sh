@@ -226,7 +226,7 @@ down() {
   if docker=$(docker_command) && answers "$SOCKET"; then
     # What is kept for the next time must not grow for ever.
     DOCKER_HOST=$SOCKET "$docker" image prune --force >/dev/null 2>&1 || true
-    DOCKER_HOST=$SOCKET "$docker" builder prune --force --keep-storage 6GB >/dev/null 2>&1 || true
+    DOCKER_HOST=$SOCKET "$docker" builder prune --force --keep-storage 3GB >/dev/null 2>&1 || true
   fi
   kill "$pid" 2>/dev/null || true
   for _ in $(seq 120); do [ -e "$DIR/docker.pid" ] || break; sleep 0.25; done
