@@ -35,6 +35,12 @@ LINES = sorted({line for place in _PLACES for line in _TOLD.findall(place.read_t
 _PROGRAMS = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(), re.MULTILINE | re.DOTALL)
 PROGRAMS = [program for program in _PROGRAMS if "from_docker_image" in program]
 
+PROGRAMS = [
+    code
+    for code in re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    if "from_docker_image" in code
+]
+
 
 @pytest.fixture
 def environ() -> dict[str, str]:
@@ -114,3 +120,14 @@ def test_what_is_programmed(program: str, images: Images) -> None:
 
 def test_there_is_something_programmed() -> None:
     assert PROGRAMS
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_what_brings_its_server_along(program: str, images: Images, tmp_path: Path) -> None:
+    for each in IMAGES:
+        if f'"{each.image}"' in program:
+            images(each.environment)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
