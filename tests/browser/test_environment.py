@@ -127,7 +127,7 @@ def test_boxes_tell_where_in_the_picture_the_elements_are(run: Run, environment:
     async def main() -> None:
         seen = await environment.reset(seed=1, observe=["screenshot", "boxes"])
         left, top, width, height = seen.boxes["13"]
-        done = await environment.step(act(f"mouse_click({left + width / 2}, {top + height / 2})"))
+        done = await act(environment, f"mouse_click({left + width / 2}, {top + height / 2})")
         assert done.success is True
         assert (await environment.reset(seed=1)).boxes == {}
 

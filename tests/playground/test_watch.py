@@ -41,7 +41,7 @@ def test_a_session_is_followed_step_by_step(browser: Browser, server: ProcessRun
         card.click()
         expect(page.locator("#watch-root .pill")).to_have_text("live")
         client.step(OpenSpielAction(action_id=2))
-        expect(page.locator(".log-row").last).to_contain_text("2")
+        expect(page.locator(".log-row").last).to_contain_text("RIGHT")
         client.step(OpenSpielAction(action_id=2))
         expect(page.get_by_text("3 steps, return 0.")).to_be_visible()
         expect(page.get_by_role("table", name="Board").locator(".tone-other")).to_have_count(1)

@@ -200,7 +200,8 @@ class Player {
     this.screen.replaceChildren(...(seen ? draw(seen.view, {
       observation: seen.observation, picture: (file) => `api/recordings/${encodeURIComponent(this.name)}/pictures/${file}`,
     }) : [h("p", { class: "quiet" }, "Nothing to see.")]));
-    this.told.replaceChildren(h("strong", {}, wordsOf({ options: this.options, ...this.frame })), h("span", { class: "quiet" }, this.frame.kind === "step" ? `reward ${number(this.frame.reward)} · return ${number(this.frame.total_reward)}${this.frame.done ? " · the end" : ""}` : ""));
+    const before = this.frames.slice(0, index).findLast((frame) => frame.observation)?.observation;
+    this.told.replaceChildren(h("strong", {}, wordsOf({ options: this.options, ...this.frame }, before)), h("span", { class: "quiet" }, this.frame.kind === "step" ? `reward ${number(this.frame.reward)} · return ${number(this.frame.total_reward)}${this.frame.done ? " · the end" : ""}` : ""));
     this.showJson();
   }
 

@@ -212,9 +212,11 @@ export class Watch {
   }
 
   drawLog() {
-    this.log.replaceChildren(...this.frames.slice(-80).map((frame) => h("li", { class: "log-row" },
+    const from = Math.max(0, this.frames.length - 80);
+    const before = (index) => this.frames.slice(0, index).findLast((frame) => frame.observation)?.observation;
+    this.log.replaceChildren(...this.frames.slice(from).map((frame, offset) => h("li", { class: "log-row" },
       h("span", { class: "index" }, String(frame.steps ?? "")),
-      h("span", { class: "what" }, frame.dropped ? `(${frame.dropped} left out) ` : "", wordsOf(frame)),
+      h("span", { class: "what" }, frame.dropped ? `(${frame.dropped} left out) ` : "", wordsOf(frame, before(from + offset))),
       h("span", { class: `reward ${frame.reward > 0 ? "good" : frame.reward < 0 ? "bad" : ""}` }, frame.kind === "step" ? number(frame.reward) : ""))));
     this.log.scrollTop = this.log.scrollHeight;
   }
@@ -249,9 +251,14 @@ export class Watch {
   }
 }
 
-export function wordsOf(frame) {
+/** A frame in words; `before` is the observation to which it answers, which may name what can be done. */
+export function wordsOf(frame, before) {
   if (frame.kind === "reset") return frame.options && Object.keys(frame.options).length ? `reset, ${inWords(frame.options, { named: true })}` : "reset";
-  if (frame.kind === "step") return inWords(frame.action);
+  if (frame.kind === "step") {
+    const words = inWords(frame.action);
+    const place = before?.legal_actions?.findIndex?.((action) => String(action) === words) ?? -1;
+    return before?.legal_action_names?.[place] ?? words;
+  }
   if (frame.kind === "error") return `${frame.error?.code ?? "error"}: ${frame.error?.message ?? ""}`;
   return frame.kind;
 }
