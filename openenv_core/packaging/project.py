@@ -1,5 +1,6 @@
 """An environment's project on disk: its manifest ``openenv.yaml``, its client and its server."""
 
+import importlib.metadata
 import json
 import tomllib
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ __all__ = [
     "read_distribution",
     "read_manifest",
     "read_project",
+    "source_folder",
 ]
 
 MANIFEST = "openenv.yaml"
@@ -138,7 +140,7 @@ def find_project(target: str) -> Project:
             f"{target!r} is neither a folder with an {MANIFEST} nor an installed environment "
             f"(installed are: {', '.join(installed()) or 'none'})"
         )
-    source = _editable_folder(entry.dist.read_text("direct_url.json"))
+    source = source_folder(entry.dist)
     for candidate in (source, source.parent) if source is not None else ():
         if (candidate / MANIFEST).is_file():
             return read_project(candidate)
@@ -148,9 +150,11 @@ def find_project(target: str) -> Project:
     )
 
 
-def _editable_folder(direct_url: str | None) -> Path | None:
-    url = json.loads(direct_url).get("url", "") if direct_url else ""
-    return Path(unquote(urlsplit(url).path)) if url.startswith("file://") else None
+def source_folder(installed: importlib.metadata.Distribution) -> Path | None:
+    """The folder from which a distribution is installed; ``None`` for one that is not from a folder."""
+    text = installed.read_text("direct_url.json")
+    url = json.loads(text).get("url", "") if text else ""
+    return Path(unquote(urlsplit(url).path)).resolve() if url.startswith("file://") else None
 
 
 def read_project(folder: Path) -> Project:

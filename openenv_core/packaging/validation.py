@@ -1,16 +1,14 @@
 """Validating a project or a server: what can be read, what can be loaded, the image, and what it promises."""
 
-import json
+import importlib
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from openenv_core.errors import ConfigurationError, OpenEnvError
 from openenv_core.packaging.findings import Finding, Severity
 from openenv_core.packaging.inspection import inspect_project
-from openenv_core.packaging.project import Project
+from openenv_core.packaging.project import Project, source_folder
 
 __all__ = ["Options", "validate_project", "validate_server"]
 
@@ -76,13 +74,12 @@ def _why_not_installed(project: Project) -> str | None:
     """Why what is installed here is not this project; ``None`` where it is."""
     for part in (project.client, project.server):
         try:
-            origin = distribution(part.name).read_text("direct_url.json")
+            folder = source_folder(distribution(part.name))
         except PackageNotFoundError:
             return (
                 f"{part.name} is not installed here: pip install -e {project.client.folder} -e {project.server.folder}"
             )
-        url = json.loads(origin).get("url", "") if origin else ""
-        if not url.startswith("file://") or Path(unquote(urlsplit(url).path)).resolve() != part.folder:
+        if folder != part.folder:
             return f"{part.name} is installed from elsewhere, not from {part.folder}"
     return None
 
@@ -98,17 +95,11 @@ def _loaded(project: Project) -> Iterator[Finding]:
         yield Finding("package.loads", Severity.ERROR, error.message, "Correct what does not import")
         return
     yield Finding("package.loads", Severity.OK, f"{spec.client}, {project.manifest.app}")
-    pairs = ((project.manifest.action, "action"), (project.manifest.observation, "observation"))
-    for name, kind in pairs:
-        model = getattr(client, f"{kind}_type")
-        package = load_object(spec.client.partition(":")[0] + ":__name__")
-        if name is not None and model is not getattr(__import__(package), name, None):
-            yield Finding(
-                f"manifest.{kind}",
-                Severity.ERROR,
-                f"{name} is not the {kind} of {spec.client}",
-                "Name the model that the client has",
-            )
+    models = importlib.import_module(spec.client.partition(":")[0])
+    for name, kind in ((project.manifest.action, "action"), (project.manifest.observation, "observation")):
+        if name is not None and getattr(models, name, None) != getattr(client, f"{kind}_type"):
+            message = f"{name} is not the {kind} of {spec.client}"
+            yield Finding(f"manifest.{kind}", Severity.ERROR, message, "Name the model that the client has")
 
 
 def _conformance(area: str, target: str, options: Options) -> Iterator[Finding]:

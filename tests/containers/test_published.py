@@ -1,5 +1,6 @@
 """The image of a Space's folder, and that of a new project: built from the folder alone, as the Hub does it."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(LIMIT_S)
 
 
-def openenv(*words: str | Path, cwd: Path) -> None:
-    """Run a command, outside the repository."""
+def openenv(*words: str | Path, cwd: Path) -> str:
+    """Run a command, outside the repository; returns what it printed."""
     done = subprocess.run(
         [sys.executable, "-m", "openenv_core.cli", *words],
         cwd=cwd,
@@ -31,6 +32,7 @@ def openenv(*words: str | Path, cwd: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-3000:]}"
+    return done.stdout
 
 
 @pytest.fixture
@@ -65,3 +67,12 @@ def test_the_image_of_a_new_project_plays(engine: "DockerClient", tmp_path: Path
     ):
         assert env.reset(seed=7).observation["guesses_left"] == 10
         assert env.step({"number": 50}).observation["hint"] in {"higher", "lower", "found"}
+
+
+def test_an_image_is_validated_with_its_project(engine: "DockerClient", tmp_path: Path, remove: list[str]) -> None:
+    openenv("init", "number_env", cwd=tmp_path)
+    remove.append("openenv-number")
+    told = openenv("validate", tmp_path / "number_env", "--image", "--episodes", "1", "--json", cwd=tmp_path)
+    found = {each["name"]: each["severity"] for each in json.loads(told)["findings"]}
+    assert found["image.build"] == found["image.start"] == found["image.plays"] == "ok"
+    assert "error" not in found.values()

@@ -2,14 +2,17 @@
 
 import json
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openenv_core.errors import ConfigurationError
 from openenv_core.packaging.findings import Severity
 from openenv_core.packaging.inspection import inspect_project
-from openenv_core.packaging.project import find_project
+from openenv_core.packaging.project import Project, find_project
+from openenv_core.packaging.validation import validate_project
 from openenv_core.runtimes.process import ProcessRuntime
 from tests.packaging.conftest import Done, Run
 
@@ -88,6 +91,24 @@ def test_what_is_not_installed_is_not_taken_for_what_is(openenv: Run, echo: Path
     found = findings(done)
     assert "installed from elsewhere" in found["package.installed"]["message"]
     assert not [name for name in found if name.startswith("promise")]
+
+
+def test_models_that_are_not_the_client_s_are_found() -> None:
+    project = find_project("echo_env")
+    wrong = project.manifest.model_copy(update={"action": "EchoState", "observation": "NothingSuch"})
+    found = validate_project(replace(project, manifest=wrong), {"only": ("health",)})
+    errors = {each.name for each in found if each.severity is Severity.ERROR}
+    assert errors == {"manifest.action", "manifest.observation"}
+
+
+def test_an_image_that_does_not_build_is_an_error() -> None:
+    def build(project: Project) -> str:
+        raise ConfigurationError("no such base image")
+
+    found = list(validate_project(find_project("echo_env"), {"only": ("health",)}, build=build))
+    assert [(each.name, each.message) for each in found if each.severity is Severity.ERROR] == [
+        ("image.build", "no such base image")
+    ]
 
 
 def test_strict_counts_warnings(openenv: Run, echo: Path) -> None:
