@@ -236,8 +236,10 @@ def _print_done(done: Mapping[str, Any], options: "SpaceOptions", private: bool)
         print(f"its client: {_client_install(options, private)}")
     elif done["output"] is not None:
         print(f"written to {done['output']}; nothing was pushed")
-        print(f"its client: pip install {done['output']}")
-        print(f"its image: docker build {done['output']}")
+        # A bare name would be one of the package index to pip.
+        folder = os.path.join(os.curdir, done["output"])
+        print(f"its client: {_folder_install(options, folder)}")
+        print(f"its image: docker build {folder}")
     else:
         print("nothing was pushed; --output DIR writes the folder")
 
@@ -247,3 +249,10 @@ def _client_install(options: "SpaceOptions", private: bool) -> str:
         # pip has no token of the Hub for the wheel that the client requires by its address.
         return f"git clone {options.url}, and there: pip install wheels/*.whl && pip install --no-deps ."
     return f"pip install git+{options.url}"
+
+
+def _folder_install(options: "SpaceOptions", folder: str) -> str:
+    if options.core == "bundle":
+        # The address of the framework's wheel is where it will be after a push.
+        return f"pip install {folder}/wheels/*.whl && pip install --no-deps {folder}"
+    return f"pip install {folder}"

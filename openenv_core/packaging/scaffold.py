@@ -11,8 +11,7 @@ from pathlib import Path
 import openenv_core
 from openenv_core.errors import ConfigurationError
 from openenv_core.packaging.origins import Origin, read_origin
-from openenv_core.packaging.project import read_project
-from openenv_core.packaging.recipes import CoreSource, requirements
+from openenv_core.packaging.recipes import CoreSource
 from openenv_core.packaging.templating import template_files
 from openenv_core.packaging.wheel import write_core_wheel
 
@@ -67,8 +66,9 @@ def create_project(name: str, output: Path, sources: list[str]) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(_renamed(text, name), encoding="utf-8")
         write_core_wheel(staged / "wheels")
-        wanted = requirements(read_project(staged), CoreSource("bundle"))
-        (staged / "requirements.txt").write_text(wanted, encoding="utf-8")
+        # What the two distributions require stands in their own files, and is installed with them.
+        framework = CoreSource("bundle").local_requirement("cli,server")
+        (staged / "requirements.txt").write_text(f"{framework}\n", encoding="utf-8")
         if folder.exists():
             folder.rmdir()
         shutil.move(staged, folder)

@@ -92,7 +92,8 @@ def test_a_new_project_has_what_it_takes(projects: Path) -> None:
 def test_the_dockerfile_is_that_of_our_own_environments() -> None:
     ours = space_dockerfile((REPOSITORY / "envs/echo_env/Dockerfile").read_text(), CoreSource("bundle"))
     ours = re.sub(r".*image\.(licenses|description)=.*\n", "", ours)
-    made = re.sub(r".*image\.(licenses|description)=.*\n", "", template_text("project/Dockerfile"))
+    made = space_dockerfile(template_text("project/Dockerfile"), CoreSource("bundle"))
+    made = re.sub(r".*image\.(licenses|description)=.*\n", "", made)
     assert made == ours.replace("echo", "acme").replace("Echo", "Acme")
 
 
