@@ -34,6 +34,9 @@ __all__ = ["main"]
 STAY = '<tool_call>\n{"name": "stay", "arguments": {}}\n</tool_call><|im_end|>'
 SCROLL = '<tool_call>\n{"name": "scroll", "arguments": {"direction": "down"}}\n</tool_call><|im_end|>'
 CLICK = '<tool_call>\n{{"name": "click", "arguments": {{"bid": "{bid}"}}}}\n</tool_call><|im_end|>'
+_TAIL = 300
+"""Tokens that the scripted model looks at: they hold the last answer of a tool."""
+
 SCROLLS = 4
 """A browser episode is so many of these and then a click."""
 
@@ -79,7 +82,8 @@ class Case:
         steps: of an episode.
         arguments: of the tools' class.
         reward: a reward function, which is never called.
-        answer: what the scripted model says to a conversation.
+        answer: what the scripted model says, given the end of a conversation and the number of its calls so far.
+        shown: what an environment shows, from which the tokenizer learns its words.
     """
 
     name: str
@@ -89,24 +93,27 @@ class Case:
     steps: int
     arguments: dict[str, Any]
     reward: Any
-    answer: Callable[[str], str]
+    answer: Callable[[str, int], str]
+    shown: str
 
 
-def play_catch(text: str) -> str:
+def play_catch(text: str, calls: int) -> str:
     """Stay where one is."""
     return END if "ed the ball" in text else STAY
 
 
-def play_browser(text: str) -> str:
+def play_browser(text: str, calls: int) -> str:
     """Scroll, then click the button."""
     if "The task is" in text:
         return END
     buttons = re.findall(r"\[(\d+)\] button", text)
-    return SCROLL if text.count('"scroll", "arguments"') < SCROLLS else CLICK.format(bid=buttons[-1])
+    return SCROLL if calls < SCROLLS else CLICK.format(bid=buttons[-1])
 
 
 END = "Done.<|im_end|>"
-CATCH = Case("catch", "openspiel_env_server:spec", FarCatch, 64, 9, {}, catch_reward, play_catch)
+BOARD = "Row 2 of 10: the ball is in column 1, the paddle in column 3.\nThe ball is to the left."
+PAGE = "Goal: Click the button.\n\nPage:\nRootWebArea 'Click Test Task', focused\n\t[13] button 'Click Me!'"
+CATCH = Case("catch", "openspiel_env_server:spec", FarCatch, 64, 9, {}, catch_reward, play_catch, BOARD)
 BROWSER = Case(
     "browser",
     "browsergym_env_server:spec",
@@ -116,13 +123,18 @@ BROWSER = Case(
     {"task_name": "click-test"},
     browser_reward,
     play_browser,
+    PAGE,
 )
 
 
 def _trainer(case: Case, factory: Any) -> Any:
     environment = factory()
     schemas = [get_json_schema(getattr(environment, name)) for name in tool_names(type(environment))]
-    talk = [{"role": "user", "content": case.tools.prompt}, {"role": "assistant", "content": "Done."}]
+    talk: list[dict[str, Any]] = [
+        {"role": "user", "content": f"{case.tools.prompt}\n\n{case.shown}"},
+        {"role": "tool", "name": "look", "content": case.shown},
+        {"role": "assistant", "content": "Done."},
+    ]
     tokenizer = make_tokenizer([talk] * 4, schemas)
     model = make_model(tokenizer)
     model.config.max_position_embeddings = 32768  # nothing is computed with it, and rollouts may be long
@@ -147,8 +159,12 @@ def _trainer(case: Case, factory: Any) -> Any:
         ),
     )
 
+    mark = tokenizer.convert_tokens_to_ids("<tool_call>")
+    in_prompt: list[int] = []
+
     def engine(prompt_ids: list[list[int]], *_: Any, **__: Any) -> tuple[list[list[int]], None]:
-        said = [case.answer(tokenizer.decode(ids)) for ids in prompt_ids]
+        in_prompt[:] = in_prompt or [prompt_ids[0].count(mark)]
+        said = [case.answer(tokenizer.decode(ids[-_TAIL:]), ids.count(mark) - in_prompt[0]) for ids in prompt_ids]
         return [tokenizer.encode(text, add_special_tokens=False) for text in said], None
 
     trainer._generate_single_turn = engine
