@@ -137,7 +137,7 @@ class TestDockerfiles:
             text = text.replace(path.parent.name, "NAME").replace(names[path.parent.name], "IMAGE")
             kept = [line for line in text.splitlines() if "description=" not in line and "openenv.client=" not in line]
             text = "\n".join(kept)
-            begin, end = text.find("# Chromium draws"), text.find("COPY --from=build")
+            begin, end = text.find("# Playwright's driver"), text.find("COPY --from=build")
             return text if begin < 0 else text[:begin] + text[end:]
 
         assert len({common(path) for path in DOCKERFILES}) == 1
