@@ -126,32 +126,23 @@ class Gateway:
         data: Any,
         reply: Callable[[Any], ReplyT],
         timeout_s: float | None = None,
-        *,
-        observed: bool = True,
     ) -> ReplyT | Awaitable[ReplyT]:
         """Run one call. Returns the reply if it is there at once, otherwise something to await.
 
         Args:
             data: the typed action of a step; the options of a reset; nothing of a state.
             reply: turns the result into the door's reply: an ``Outcome`` of a step or a reset, or the state.
-            observed: whoever looks on sees it.
 
         Raises:
             OpenEnvError: any that :class:`~openenv_core.sessions.session.Session` raises.
         """
-        if session.observer is not None and observed:
-            run = functools.partial(self._unobserved, session, verb, data, timeout_s)
-            return session.observer.follow(session, verb, data, reply, run)
+        if session.observer is not None:
+            return session.observer.follow(session, verb, data, reply, _bound(session, verb, data, timeout_s))
         if verb == "step":
             return session.step(data, reply, timeout_s)
         if verb == "reset":
             return session.reset(data, reply, timeout_s)
         return session.state(reply, timeout_s)
-
-    def _unobserved(
-        self, session: Session, verb: Verb, data: Any, timeout_s: float | None, reply: Callable[[Any], ReplyT]
-    ) -> ReplyT | Awaitable[ReplyT]:
-        return self.call(session, verb, data, reply, timeout_s, observed=False)
 
     def typed_error(self, error: Exception) -> OpenEnvError:
         """The error to send for whatever was raised; what is not one of ours is logged, and named by an id only.
@@ -226,6 +217,13 @@ class Gateway:
         except UnsupportedOperationError:
             return EnvironmentMetadata(name=self.env_name, description=f"{self.env_name} environment", version="1.0.0")
         return EnvironmentMetadata.model_validate(told, from_attributes=True)
+
+
+def _bound(session: Session, verb: Verb, data: Any, timeout_s: float | None) -> Callable[..., Any]:
+    """The call that :meth:`Gateway.call` makes, but for its reply."""
+    if verb == "state":
+        return functools.partial(session.state, timeout_s=timeout_s)
+    return functools.partial(session.step if verb == "step" else session.reset, data, timeout_s=timeout_s)
 
 
 def _metadata_of(cls: type[Any]) -> EnvironmentMetadata:
