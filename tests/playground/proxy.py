@@ -7,7 +7,7 @@ import ipaddress
 import re
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cryptography import x509
@@ -27,38 +27,53 @@ def behind_prefix_and_tls(base_url: str, prefix: str, folder: Path) -> Iterator[
     context.load_cert_chain(_certificate(folder))
     port = int(base_url.rpartition(":")[2])
 
+    writers: set[asyncio.StreamWriter] = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_connection("127.0.0.1", port)
-        with contextlib.suppress(OSError):
+        both = {writer, server_writer}
+        writers.update(both)
+        try:
             await asyncio.gather(_pump(reader, server_writer, prefix), _pump(server_reader, writer, ""))
-        server_writer.close()
-        writer.close()
+        except (OSError, asyncio.CancelledError):
+            pass  # a side has hung up, or the test is over
+        finally:
+            _abort(both)
+            writers.difference_update(both)
 
     starting = asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     server = asyncio.run_coroutine_threadsafe(starting, loop).result(10)
     try:
         yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}{prefix}"
     finally:
-        asyncio.run_coroutine_threadsafe(_stop(server), loop).result(10)
+        asyncio.run_coroutine_threadsafe(_stop(server, writers), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
 
 
-async def _stop(server: asyncio.Server) -> None:
+def _abort(writers: Iterable[asyncio.StreamWriter]) -> None:
+    for writer in writers:
+        writer.transport.abort()
+
+
+async def _stop(server: asyncio.Server, writers: set[asyncio.StreamWriter]) -> None:
     server.close()
+    _abort(writers)
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+    for _ in range(5):
+        await asyncio.sleep(0)  # transports end in the rounds of the loop after they were told to
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, prefix: str) -> None:
-    """Pass on what comes. A request of a browser without a body comes in one piece, and begins with its path."""
+    """Pass on what comes. A browser's request without a body comes in one piece, and begins with its path; the name by
+    which the proxy was called stays."""
     while data := await reader.read(64 * 1024):
         if prefix:
             data = re.sub(rb"\A(GET|POST|DELETE) %b" % re.escape(prefix.encode()), rb"\1 ", data)
-            # The page's origin is the proxy's; a proxy passes the name on by which it was called.
         writer.write(data)
         await writer.drain()
     writer.close()
