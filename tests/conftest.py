@@ -1,6 +1,6 @@
 """What all tests share."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,26 @@ from tests.support.places import OpenOne, Place
 # A machine that is busy with other things is slow, and no test here is about time.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 settings.load_profile("tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With several workers, what shares a browser, a container engine or servers stays in one of them."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        place = item.path.relative_to(Path(__file__).parent).parts
+        group = place[0] if place[0] != "unit" else "/".join(place)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A log may hold what is no text in UTF-8; a worker could not send it to the process that prints it."""
+    report = yield
+    report.sections = [
+        (name, text.encode("utf-8", "backslashreplace").decode("utf-8")) for name, text in report.sections
+    ]
+    return report
 
 
 @pytest.fixture

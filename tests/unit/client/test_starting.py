@@ -89,7 +89,9 @@ def test_with_and_async_with(served: Served) -> None:
     assert runtime.asked == ["start", "stop"] * 2
 
 
-@pytest.mark.parametrize("how", [lambda handle: handle, asyncio.ensure_future, asyncio.wait_for], ids=str)
+@pytest.mark.parametrize(
+    "how", [lambda handle: handle, asyncio.ensure_future, asyncio.wait_for], ids=["plain", "task", "limit"]
+)
 def test_awaiting(served: Served, how: Any) -> None:
     runtime = Runtime(served.base_url)
 

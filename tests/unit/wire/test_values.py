@@ -89,7 +89,11 @@ def endless() -> list[Any]:
     return ring
 
 
-@pytest.mark.parametrize("value", [Opaque(), lambda: 1, endless(), "\udcff", {"\udcff": 1}, {b"\xff": 1}], ids=ascii)
+@pytest.mark.parametrize(
+    "value",
+    [Opaque(), lambda: 1, endless(), "\udcff", {"\udcff": 1}, {b"\xff": 1}],
+    ids=["object", "function", "endless", "no text", "key that is no text", "key of bytes"],
+)
 @pytest.mark.parametrize("place", PLACES)
 def test_what_has_no_json_form_is_refused_by_the_field_s_name(value: Any, place: str) -> None:
     field = "metadata" if place == "metadata" else "anything"
