@@ -140,9 +140,7 @@ class OneSocket(Carrier):
         self._out.clear()
         with contextlib.suppress(ConnectionGoneError, OpenEnvError, OSError, TimeoutError):
             opened = [slot.opened for slot in self._slots if slot.opened is not None]
-            self._ask(
-                {(request_id := self._next_id()): self._calls.close(request_id, o.session) for o in opened}, limit_s
-            )
+            self._ask({(one := self._next_id()): self._calls.close(one, o.session) for o in opened}, limit_s)
         for slot in self._slots:
             slot.opened = None
         self._driver.drop()
