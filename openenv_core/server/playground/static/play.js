@@ -1,4 +1,5 @@
-// Play: one tab, one session, one episode after the other.
+// The Play tab: one visitor, one session, one episode at a time. Longer than other files: what happens to a visit is one
+// state machine, and all that it shows is made elsewhere (screens, move, view, tree).
 
 import { announce, h, inWords, number } from "./dom.js";
 import { Move } from "./move.js";
