@@ -181,7 +181,7 @@ def make_trainer(model: Any, tokenizer: Any, factory: Any, plan: Plan, output: P
         "num_generations": plan.rollouts,
         "steps_per_generation": 1,
         "max_steps": plan.steps,
-        "max_completion_length": 200 if plan.model == "tiny" else 600,
+        "max_completion_length": 200 if plan.model == "tiny" else 256,
         "learning_rate": plan.learning_rate,
         "lr_scheduler_type": "constant",
         "logging_steps": 1,
