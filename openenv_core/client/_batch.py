@@ -24,7 +24,7 @@ from openenv_core.wire.calls import Answer, Calls, Event, Greeting, Loss, Opened
 from openenv_core.wire.codec import join_frames
 from openenv_core.wire.frames import HelloData
 
-__all__ = ["Carrier", "OneSocket", "Outcome", "Request", "SideBySide"]
+__all__ = ["Carrier", "OneSocket", "Outcome", "Request", "SideBySide", "Verb"]
 
 Verb = Literal["reset", "step", "state"]
 

@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 from openenv_core.errors import LossReason, SessionLostError
 from openenv_core.wire.frames import HelloData
 
-__all__ = ["Connect", "ConnectionGoneError", "Drop", "Effect", "Flow", "Receive", "Release", "Send", "Sleep", "backoff"]
+__all__ = [
+    "Connect",
+    "ConnectionGoneError",
+    "Drop",
+    "Effect",
+    "Flow",
+    "Receive",
+    "Release",
+    "Send",
+    "Sleep",
+    "backoff",
+    "left_with_parent",
+]
 
 
 class Connect(NamedTuple):
@@ -70,6 +82,15 @@ class ConnectionGoneError(Exception):
             f"the connection to the server is gone ({self}), and the session with it; call reset to start a new one",
             reason=reason,
         )
+
+
+def left_with_parent() -> SessionLostError:
+    """What a process that was forked is told of a session that was open before: the parent goes on with it."""
+    return SessionLostError(
+        "the session was opened by the process from which this one was forked, and goes on there; call reset to open "
+        "one of this process's own",
+        reason=LossReason.DISCONNECTED,
+    )
 
 
 def backoff(first_s: float = 0.05, longest_s: float = 2.0) -> Generator[float, None, None]:

@@ -6,6 +6,7 @@ awaiting. Everything that is decided (open, resume, repeat, give up, lose) is de
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from openenv_core.client._effects import (
     Send,
     Sleep,
     backoff,
+    left_with_parent,
 )
 from openenv_core.errors import (
     CallTimeoutError,
@@ -66,6 +68,7 @@ class SessionFlow:
         settings: the limits.
         on_position: told the place in the server's queue.
         clock: monotonic seconds.
+        process_id: which process this is; a forked one leaves the session to its parent.
 
     Attributes:
         hello: what the server said of itself; ``None`` with a server of protocol version 1.
@@ -78,8 +81,11 @@ class SessionFlow:
         *,
         on_position: Callable[[int], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        process_id: Callable[[], int] = os.getpid,
     ) -> None:
         self._settings = settings
+        self._process_id = process_id
+        self._owner = process_id()
         self._on_position = on_position
         self._clock = clock
         self._calls: Calls | None = None
@@ -155,6 +161,8 @@ class SessionFlow:
         Args:
             wait: until the server has freed the slot, so that whoever opens the next session can count on it.
         """
+        if self._owner != self._process_id():
+            yield from self._leave_to_parent()
         opened, calls = self._opened, self._calls
         if opened is not None and self.lost is None:
             self.lost = SessionLostError("the client has been closed; call reset to go on", reason=LossReason.CLOSED)
@@ -176,6 +184,8 @@ class SessionFlow:
 
     def _settle(self) -> Flow:
         """If the last call was abandoned (a cancelled task, an interrupt), its answer must meet no other call."""
+        if self._owner != self._process_id():
+            yield from self._leave_to_parent()
         request_id, self._out = self._out, None
         if request_id is None or self._calls is None:
             return
@@ -188,6 +198,13 @@ class SessionFlow:
         if cancel is not None:
             with contextlib.suppress(ConnectionGoneError):  # the next request finds that out, too, and resumes
                 yield Send(cancel)
+
+    def _leave_to_parent(self) -> Flow:
+        self._owner = self._process_id()
+        if self._opened is not None:
+            self._lose(left_with_parent())
+        self._out = None
+        yield from self._forget()
 
     @property
     def connected(self) -> bool:

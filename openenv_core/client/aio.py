@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import os
 import weakref
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -34,9 +35,15 @@ class _Line:
     socket: ClientConnection | None = None
     loop: asyncio.AbstractEventLoop | None = None
 
+    def __init__(self) -> None:
+        self._process = os.getpid()
+
     def abort(self) -> None:
-        """End the connection without a word."""
+        """End the connection without a word; one of the process that this one was forked from is let be."""
         stale, self.socket = self.socket, None
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            return
         if stale is not None and stale.transport is not None:
             with contextlib.suppress(RuntimeError):
                 stale.transport.abort()

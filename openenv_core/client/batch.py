@@ -1,14 +1,16 @@
 """Many sessions stepped together."""
 
+import os
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from openenv_core.client._base import ClientBase
-from openenv_core.client._batch import Carrier, OneSocket, Outcome, Request, SideBySide
+from openenv_core.client._batch import Carrier, OneSocket, Outcome, Request, SideBySide, Verb
+from openenv_core.client._effects import left_with_parent
 from openenv_core.client.sync import Driver, EnvClient
-from openenv_core.errors import ConfigurationError, OpenEnvError
+from openenv_core.errors import ConfigurationError, OpenEnvError, SessionLostError
 from openenv_core.types import StepResult
 
 __all__ = ["BatchClient"]
@@ -65,6 +67,8 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         self._carrier: Carrier | None = None
         self._lock = self._driver.lock  # whoever looks after idle sockets must not read while a call does
         self._pending: set[int] = set()
+        self._process = os.getpid()
+        self._lost: SessionLostError | None = None
 
     def __len__(self) -> int:
         """Number of sessions."""
@@ -73,10 +77,30 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     def connect(self) -> Self:
         """Open the connection and all sessions now. Raises as :meth:`EnvClient.connect`; then none is left open."""
         with self._lock:
+            self._leave_to_parent()
             if self._carrier is None:
                 self._carrier = self._connect()
                 self._parting = weakref.finalize(self, _farewell, self._driver, self._carrier)
         return self
+
+    def _leave_to_parent(self) -> None:
+        """In a process that was forked: the sessions are the parent's, which goes on with them."""
+        if self._process == os.getpid():
+            return
+        self._process = os.getpid()
+        if self._carrier is not None:
+            self._carrier, self._lost = None, left_with_parent()
+            self._parting.detach()
+            self._pending.clear()
+            self._driver.drop()
+
+    def _check_session(self, verb: Verb) -> None:
+        """Raises ``SessionLostError`` where the sessions were left behind and ``verb`` begins no episode."""
+        self._leave_to_parent()
+        if verb == "reset":
+            self._lost = None
+        if self._lost is not None:
+            raise SessionLostError(self._lost.message, **self._lost.details)
 
     def _connect(self) -> Carrier:
         calls = self._driver.connect(self)
@@ -150,6 +174,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         """The first half of :meth:`step`: send the actions and return. :meth:`recv` gives the results as they come."""
         requests = self._steps(actions)
         with self._lock:
+            self._check_session("step")
             twice = self._pending & set(requests)
             if twice:
                 raise ConfigurationError(f"sessions {sorted(twice)} have a step out; receive its result first")
@@ -164,6 +189,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
         Waits no longer than for all that are out; with nothing out, returns an empty dict.
         """
         with self._lock:
+            self._leave_to_parent()
             if not self._pending or self._carrier is None:
                 return {}
             outcomes = self._carrier.collect(min(count, len(self._pending)))
@@ -173,6 +199,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
     def close(self) -> None:
         """End all sessions and the connection. Never connects, never fails; may be called more than once."""
         with self._lock:
+            self._leave_to_parent()
             carrier, self._carrier = self._carrier, None
             self._pending.clear()
             if carrier is not None:
@@ -210,6 +237,7 @@ class BatchClient(ClientBase, Generic[ActionT, ObservationT, StateT]):
 
     def _all(self, requests: dict[int, Request], order: list[int], return_exceptions: bool) -> list[Any]:
         with self._lock:
+            self._check_session(next((request.verb for request in requests.values()), "step"))
             if self._pending:
                 raise ConfigurationError(f"sessions {sorted(self._pending)} have a step out; receive its result first")
             self.connect()
