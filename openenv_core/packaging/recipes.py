@@ -66,11 +66,14 @@ class CoreSource:
         extras = _extras(original)
         return f"{CORE}{f'[{extras}]' if extras else ''} @ {self.url}"
 
-    def local_requirement(self, extras: str) -> str:
-        """The same for someone who stands in the Space's folder."""
+    def local_requirements(self, extras: str) -> list[str]:
+        """The same for someone who stands in the Space's folder: lines of a ``requirements.txt``."""
         if self.kind == "bundle":
-            return f"./wheels/{core_wheel_name()}[{extras}]"
-        return self.requirement(f"{CORE}[{extras}]")
+            wheel = f"./wheels/{core_wheel_name()}"
+            # The plain line, too: pip up to 23 takes a wheel with extras for another thing than the framework that a
+            # distribution beside it requires without any, and asks the package index for that.
+            return [wheel, f"{wheel}[{extras}]"]
+        return [self.requirement(f"{CORE}[{extras}]")]
 
 
 def name_of(requirement: str) -> str:
@@ -123,7 +126,7 @@ def requirements(project: Project, core: CoreSource) -> str:
     wanted = [*project.client.requires, *project.server.requires]
     extras = {extra for each in wanted if name_of(each) == CORE for extra in _extras(each).split(",") if extra}
     others = sorted({each for each in wanted if name_of(each) not in ours})
-    lines = [core.local_requirement(",".join(sorted(extras | {"cli", "server"}))), *others]
+    lines = [*core.local_requirements(",".join(sorted(extras | {"cli", "server"}))), *others]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -67,8 +67,8 @@ def create_project(name: str, output: Path, sources: list[str]) -> Path:
             target.write_text(_renamed(text, name), encoding="utf-8")
         write_core_wheel(staged / "wheels")
         # What the two distributions require stands in their own files, and is installed with them.
-        framework = CoreSource("bundle").local_requirement("cli,server")
-        (staged / "requirements.txt").write_text(f"{framework}\n", encoding="utf-8")
+        framework = CoreSource("bundle").local_requirements("cli,server")
+        (staged / "requirements.txt").write_text("".join(f"{line}\n" for line in framework), encoding="utf-8")
         if folder.exists():
             folder.rmdir()
         shutil.move(staged, folder)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from tests.support.source import REPOSITORY
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "pip_beside"]
 
 _LIMIT_S = 240
 _TOOLS = ("ruff",)
 _MODULES = ("mypy", "pytest")
+_LEFT_OUT = ("openenv", "_openenv", "pip", "setuptools", "__pycache__")
 
 
 class Environment:
@@ -70,3 +71,15 @@ class Environment:
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         assert str(REPOSITORY) not in kept.get("MYPYPATH", "")
         return {**kept, "PATH": f"{self.bin}{os.pathsep}{kept['PATH']}", "COLUMNS": "160"}
+
+
+def pip_beside(folder: Path) -> list[str]:
+    """The words for a trial of an installation by the pip that comes with the interpreter, in an environment that has
+    what is beside the tests' own tools, but nothing of ours, not even an editable installation's facts."""
+    venv.create(folder, with_pip=True, symlinks=True)
+    site = next((folder / "lib").glob("python*/site-packages"))
+    for path in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if not path.name.startswith(_LEFT_OUT) and path.suffix != ".pth" and not (site / path.name).exists():
+            (site / path.name).symlink_to(path)
+    python = str(folder / "bin" / "python")
+    return [python, "-m", "pip", "install", "--dry-run", "--no-index", "--no-build-isolation"]

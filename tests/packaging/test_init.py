@@ -14,7 +14,7 @@ from openenv_core.packaging.recipes import CoreSource, space_dockerfile
 from openenv_core.packaging.scaffold import class_prefix
 from openenv_core.packaging.templating import is_source, template_text
 from tests.packaging.conftest import Run
-from tests.packaging.environments import Environment
+from tests.packaging.environments import Environment, pip_beside
 from tests.support.source import REPOSITORY
 
 SOURCES: Mapping[str, list[str]] = {
@@ -47,6 +47,23 @@ def test_a_new_project_passes_its_own_tests(name: str, projects: Path, environme
     )
     assert "Success: no issues found" in told
     assert re.search(r"\d+ passed", told)
+
+
+@pytest.mark.timeout(120)
+def test_pip_of_a_new_interpreter_installs_a_project_in_one_go(openenv: Run, tmp_path: Path) -> None:
+    # The resolver that comes with the interpreter may be older than the tests' own.
+    assert openenv("init", "chess_env", "--output", tmp_path).code == 0
+    pip = pip_beside(tmp_path / "venv")
+    told = subprocess.run(
+        [*pip, "--requirement", "requirements.txt", "--editable", ".[dev]", "--editable", "./server"],
+        cwd=tmp_path / "chess_env",
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    assert "openenv-core-" in told.stdout
 
 
 @pytest.mark.timeout(120)
