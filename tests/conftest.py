@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,13 @@ settings.register_profile("tests", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("tests")
 
 
+def pytest_configure() -> None:
+    """Ctrl-C is heard by what the tests start, also where a shell has put the tests into the background, deaf to it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With several workers, what shares a browser, a container engine or servers stays in one of them."""
     if not config.pluginmanager.hasplugin("xdist"):
