@@ -252,7 +252,8 @@ class Sampler:
         if low == -math.inf and high == math.inf:
             # Most numbers that an author leaves unbounded are small: an index, a count.
             few = _WILD_INTEGERS if self._wild else (-1, 100, 1000)
-            value = self._random.choice(few) if self._random.random() < 0.2 else self._random.randint(0, 9)
+            kind = self._random.random()
+            value = self._random.choice(few) if kind < 0.2 else self._random.randint(0, 9 if kind < 0.75 else 99)
             return int(value * step)
         low = low if low != -math.inf else high - 100 * step
         high = high if high != math.inf else low + 100 * step

@@ -83,6 +83,25 @@ def test_a_good_environment_fails_nothing(good: Kind) -> None:
     assert report.ok
 
 
+@pytest.mark.parametrize(
+    ("good", "check"),
+    [(worlds.ShowsOrder, "seed_two_sessions"), (worlds.NoScoreYet, "models_round_trip")],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_an_environment_that_is_right_is_not_blamed(good: Kind, check: str) -> None:
+    result = conformance.check(good, only=[check, "plays", "observation_schema"], **QUICK)[check]
+    assert (result.verdict, result.reason) == (Verdict.PASS, result.reason)
+
+
+def test_a_reset_that_repeats_by_chance_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first session draws an episode that looks different, the later resets none: so it goes now and then.
+    draws = iter([1, *[0] * 500])
+    monkeypatch.setattr(worlds.OnceInAWhile, "draw", staticmethod(lambda: next(draws)))
+    result = conformance.check(worlds.OnceInAWhile, only=["plays", "reset_without_seed"], **QUICK)["reset_without_seed"]
+    assert result.verdict is Verdict.SKIP
+    assert "no two of 21 seeds can be told apart" in result.reason
+
+
 def test_the_guessing_game_passes_all_that_can_be_told_of_a_class() -> None:
     report = conformance.check(worlds.Guess, **QUICK)
     assert [result.name for result in report.of(Verdict.SKIP)] == ["seed_two_processes"]

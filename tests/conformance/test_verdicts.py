@@ -1,6 +1,7 @@
 """Verdicts on episodes that were never played: what is decided needs no server."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from openenv_core.conformance.records import (
     Trajectory,
     Turn,
     document_difference,
+    read,
     text_of,
     texts_in,
     trajectory_difference,
@@ -70,6 +72,16 @@ def test_documents_differ_exactly_where_their_texts_do(one: Any, other: Any) -> 
     assert (difference is None) == (document_difference(other, one) is None)
     if text_of(one) == text_of(other):
         assert difference is None
+
+
+def test_the_order_of_keys_is_kept_and_makes_no_difference() -> None:
+    assert list(read(text_of({"b": 1, "a": 2}))) == ["b", "a"]
+    assert document_difference({"b": 1, "a": 2}, {"a": 2, "b": 1}) is None
+
+
+def test_nan_makes_no_difference_to_nan_alone() -> None:
+    assert document_difference({"a": math.nan}, {"a": float("nan")}) is None
+    assert document_difference({"a": math.nan}, {"a": 0.0}) == "a is nan once and 0.0 the other time"
 
 
 @pytest.mark.parametrize(

@@ -456,6 +456,54 @@ class Wander(Environment[Annotated[Walk | Speak, Field(discriminator="kind")], G
         return GuessObservation(said=said, weather=self.random.randint(0, 999), reward=float(len(said)))
 
 
+class FreeAction(Action):
+    """Say anything under any names."""
+
+    said: dict[str, Any] = {}
+
+
+class ShowsOrder(Environment[FreeAction, GuessObservation, State]):
+    """Keeps all promises, and shows the names in the order in which they came."""
+
+    def reset(self, *, seed: int | None = None) -> GuessObservation:
+        """Begin anew."""
+        return GuessObservation(weather=random.Random(seed).randint(0, 999))
+
+    def step(self, action: FreeAction) -> GuessObservation:
+        """Tell the names."""
+        return GuessObservation(said=",".join(action.said), reward=0.0)
+
+
+class ScoredObservation(GuessObservation):
+    """An observation with a score, where there is one."""
+
+    score: float = 0.0
+
+
+class NoScoreYet(Guess, Environment[GuessAction, ScoredObservation, GuessState]):
+    """Keeps all promises, and tells by NaN that there is no score."""
+
+    def step(self, action: GuessAction) -> GuessObservation:
+        return ScoredObservation(**super().step(action).model_dump(), score=float("nan"))
+
+
+class OnceInAWhile(Environment[FreeAction, GuessObservation, State]):
+    """Keeps all promises; hardly an episode looks different from the others."""
+
+    def reset(self, *, seed: int | None = None) -> GuessObservation:
+        """Begin anew."""
+        return GuessObservation(weather=self.draw() if seed is None else int(seed % 1000 == 999))
+
+    @staticmethod
+    def draw() -> int:
+        """What an episode without a seed looks like."""
+        return int(random.Random().randint(0, 999) == 999)
+
+    def step(self, action: FreeAction) -> GuessObservation:
+        """Say nothing."""
+        return GuessObservation(reward=0.0)
+
+
 class Hangs(Guess):
     """Waits in step and in close until somebody opens the gate."""
 

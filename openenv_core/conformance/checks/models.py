@@ -10,6 +10,7 @@ from openenv_core.conformance.bench import Bench
 from openenv_core.conformance.records import document_difference, text_of
 from openenv_core.conformance.registry import Check
 from openenv_core.conformance.report import Finding, failed, passed, skipped
+from openenv_core.conformance.values import value_difference
 from openenv_core.environment import EnvironmentSpec
 from openenv_core.errors import OpenEnvError, UnsupportedOperationError
 from openenv_core.sampling import sample_from_schema
@@ -82,11 +83,10 @@ def _loss(kind: str, instance: Any, ways: list[tuple[str, Way]]) -> str | None:
             arrived = way(instance)
         except OpenEnvError as error:
             return f"an {kind} does not survive protocol version {version}: {error.message}"
-        if arrived != instance:
-            difference = document_difference(parse_json(model_json(instance)), parse_json(model_json(arrived)))
-            return (
-                f"an {kind} changes on its way through protocol version {version}: {difference or repr(arrived)[:80]}"
-            )
+        difference = value_difference(instance, arrived)
+        if difference is not None:
+            written = document_difference(parse_json(model_json(instance)), parse_json(model_json(arrived)))
+            return f"an {kind} changes on its way through protocol version {version}: {written or difference}"
     return None
 
 
