@@ -1,6 +1,7 @@
 """What the blocking and the awaiting client have in common: arguments, addresses, types, making a connection."""
 
 import ipaddress
+import ssl
 from collections.abc import Callable, Hashable, Mapping
 from inspect import signature
 from typing import Any, Literal, TypedDict
@@ -84,6 +85,10 @@ def connection_error(url: str, error: Exception) -> OpenEnvError:
         return ConnectionFailedError(
             f"Failed to connect to {url}: no answer in time; a larger connect_timeout_s waits longer"
         )
+    if isinstance(error, ConnectionRefusedError):
+        return ConnectionFailedError(f"Failed to connect to {url}: {error}. Does the server run, on this port?")
+    if isinstance(error, ssl.SSLError) and "WRONG_VERSION_NUMBER" in str(error):
+        return ConnectionFailedError(f"Failed to connect to {url}: {error}. It speaks no TLS: is it http, not https?")
     return ConnectionFailedError(f"Failed to connect to {url}: {error}")
 
 

@@ -71,15 +71,16 @@ class ConnectionGoneError(Exception):
         self.code = code
         self.reason = reason
 
-    def loss(self) -> SessionLostError:
-        """What it means for a session that cannot be resumed."""
+    def loss(self, more: str = "") -> SessionLostError:
+        """What it means for a session that cannot be resumed. ``more``: what was tried."""
         reason: str = LossReason.DISCONNECTED
         if self.code == 1012:
             reason = LossReason.SHUTDOWN
         elif self.reason in set(LossReason):
             reason = self.reason
         return SessionLostError(
-            f"the connection to the server is gone ({self}), and the session with it; call reset to start a new one",
+            f"the connection to the server is gone ({self}{more}), and the session with it; call reset to start a new "
+            "one",
             reason=reason,
         )
 

@@ -355,20 +355,20 @@ class SessionFlow:
         yield Drop()
         if gone.code == 1009:
             self._lose(gone.loss())
-            raise MessageTooLargeError(
-                f"the server refused a message of {size} bytes as too large ({gone.reason})", size=size
-            )
+            text = f"the server refused a message of {size} bytes as too large ({gone.reason})"
+            raise MessageTooLargeError(text, size=size)
         if opened is None or not opened.token:
-            self._lose(gone.loss())
-            raise gone.loss()
-        now = self._clock()
+            raise self._lose(gone.loss())
+        started, more = (now := self._clock()), ""
         deadline = min(last, now + min(self._settings.reconnect_timeout_s, self._grace_s()))
         for wait_s in backoff():
             if now + wait_s >= deadline:
                 break
             try:
                 self._calls = yield from self._resume_once(opened, gone)
-            except (ConnectionFailedError, ConnectionGoneError, CallTimeoutError):
+            except (ConnectionFailedError, ConnectionGoneError, CallTimeoutError) as error:
+                why = getattr(error, "message", error)
+                more = f"; none could be made within {deadline - started:g} s, as reconnect_timeout_s has it: {why}"
                 yield Drop()
             except SessionLostError as error:
                 self._lose(error)
@@ -377,8 +377,7 @@ class SessionFlow:
                 return
             yield Sleep(wait_s)
             now = self._clock()
-        self._lose(gone.loss())
-        raise gone.loss()
+        raise self._lose(gone.loss(more))
 
     def _resume_once(self, opened: Opened, gone: ConnectionGoneError) -> Flow:
         # As for the first opening, the connection is not the flow's own yet.
@@ -393,8 +392,9 @@ class SessionFlow:
     def _grace_s(self) -> float:
         return self.hello.limits.resume_grace_s if self.hello is not None else self._settings.reconnect_timeout_s
 
-    def _lose(self, error: SessionLostError) -> None:
+    def _lose(self, error: SessionLostError) -> SessionLostError:
         # A copy: the error itself is raised, and its traceback holds the client. Kept, it would keep the client.
         self.lost = SessionLostError(error.message, **error.details)
         self._opened = None
         self._out = None
+        return error

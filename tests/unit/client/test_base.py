@@ -1,3 +1,4 @@
+import ssl
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,7 +88,8 @@ def test_a_token_is_a_header_beside_the_others() -> None:
         (InvalidStatus(Response(404, "Not Found", Headers())), ConnectionFailedError, "answered 404"),
         (InvalidStatus(Response(503, "Busy", Headers())), ConnectionFailedError, "answered 503"),
         (TimeoutError(), ConnectionFailedError, "connect_timeout_s"),
-        (ConnectionRefusedError("refused"), ConnectionFailedError, "refused"),
+        (ConnectionRefusedError("refused"), ConnectionFailedError, "Does the server run"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"), ConnectionFailedError, "is it http"),
         (OSError("no route"), ConnectionFailedError, "no route"),
     ],
 )

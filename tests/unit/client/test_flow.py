@@ -213,6 +213,8 @@ def test_a_server_that_stays_away_has_lost_the_session() -> None:
     script = Script(reconnect_timeout_s=5.0).open().connects(*[UNREACHABLE] * 100).expect(GONE)
     error = loss(script, "disconnected")
     assert "call reset" in error.message
+    assert "within 5 s" in error.message
+    assert str(UNREACHABLE.message) in error.message
     assert script.now <= 5.0
     assert script.kinds() == ["step"]
     script._connects.clear()
