@@ -63,7 +63,9 @@ def replay(
         return
     one = _one(paths, episode)
     if compare is not None:
-        _compare(one, _one(find_recordings(Path(compare)) if Path(compare).is_file() else paths, compare), as_json)
+        is_file = Path(compare).is_file()
+        other = _one(find_recordings(Path(compare)), None) if is_file else _one(paths, compare)
+        _compare(one, other, as_json)
     else:
         _show(one, as_json)
 
@@ -102,9 +104,9 @@ def _one(paths: Sequence[Path], episode: str | None) -> "Recording":
     from openenv_core.errors import ConfigurationError
     from openenv_core.recording import read_recording
 
-    if len(paths) == 1:
-        return read_recording(paths[0])
     if episode is None:
+        if len(paths) == 1:
+            return read_recording(paths[0])
         raise ConfigurationError("there are several episodes: choose one by --episode")
     if episode.isdecimal() and 1 <= int(episode) <= len(paths):
         return read_recording(paths[int(episode) - 1])

@@ -133,3 +133,11 @@ def test_what_is_no_recording_is_told_in_one_line(folder: Path, tmp_path: Path) 
         error = replay(*words, code=1)
         assert told in error
         assert "Traceback" not in error
+
+
+def test_a_folder_of_one_episode_has_no_other(folder: Path, tmp_path: Path) -> None:
+    only = tmp_path / recordings_in(folder)[0].name
+    only.write_bytes(recordings_in(folder)[0].read_bytes())
+    assert "Step 2" in replay(tmp_path, "--episode", "1")
+    for words in ([tmp_path, "-e", "0"], [tmp_path, "-e", "abc"], [only, "-e", "9"], [only, "--compare", "2"]):
+        assert "from 1 to 1" in replay(*words, code=1)
