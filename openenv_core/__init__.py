@@ -26,6 +26,7 @@ from openenv_core.errors import (
     UnknownResetOptionError,
     ValidationFailedError,
 )
+from openenv_core.extras import why_missing
 from openenv_core.settings import ServerSettings
 from openenv_core.types import Action, EnvironmentMetadata, Image, Observation, State, StepResult
 
@@ -81,5 +82,12 @@ _LOADED_AT_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     if name in _LOADED_AT_FIRST_USE:
-        return getattr(importlib.import_module(_LOADED_AT_FIRST_USE[name]), name)
+        try:
+            module = importlib.import_module(_LOADED_AT_FIRST_USE[name])
+        except ImportError as error:
+            why = why_missing(error)
+            if why is None:
+                raise
+            raise ImportError(f"{name} cannot be loaded: {why}", name=error.name) from error
+        return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

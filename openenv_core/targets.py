@@ -14,10 +14,12 @@ from urllib.parse import parse_qsl
 
 from openenv_core.environment import Environment, EnvironmentSpec, traits_of
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra, why_missing
 
 __all__ = ["Target", "installed", "load_object", "load_spec", "resolve"]
 
 _GROUP = "openenv.environments"
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,22 @@ def load_spec(name: str) -> EnvironmentSpec:
     if name not in found:
         close = get_close_matches(name, found, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"installed are: {', '.join(found) or 'none'}"
-        raise ConfigurationError(f"no environment {name!r} is installed; {hint}")
+        other = "gym:ID is one of Gymnasium's"
+        if (module := re.sub(r"\.py$", "", name)) and _is_module_here(module):
+            other = f"the module {module} of this folder has what is called {module}:Class; {other}"
+        raise ConfigurationError(f"no environment {name!r} is installed; {hint}; {other}")
     try:
         spec = found[name].load()
     except ImportError as error:
-        raise ConfigurationError(f"environment {name!r} is installed but does not import: {error}") from error
+        why = why_missing(error) or error
+        raise ConfigurationError(f"environment {name!r} is installed but does not import: {why}") from error
     if not isinstance(spec, EnvironmentSpec):
         raise ConfigurationError(f"entry point {name!r} is a {type(spec).__name__}, not an EnvironmentSpec")
     return spec
+
+
+def _is_module_here(name: str) -> bool:
+    return os.path.isfile(f"{name}.py") or os.path.isfile(os.path.join(name, "__init__.py"))
 
 
 def load_object(path: str) -> Any:
@@ -69,12 +79,15 @@ def load_object(path: str) -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     module_name, _, attribute = path.partition(":")
+    if not _DOTTED.fullmatch(module_name) or not _DOTTED.fullmatch(attribute):
+        raise ConfigurationError(f"{path!r} cannot be loaded: an object is named module:object, my_room:Room say")
     try:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"{path!r} cannot be loaded: {error}") from error
+        why = why_missing(error) if isinstance(error, ImportError) else None
+        raise ConfigurationError(f"{path!r} cannot be loaded: {why or error}") from error
     return found
 
 
@@ -89,9 +102,7 @@ def resolve(target: str) -> Target:
     if "://" in target or re.fullmatch(r"[\w.\-]+:\d+/?", target):
         return Target(url=target)
     if target.startswith("gym:"):
-        adapter = load_object("openenv_core.adapters.gymnasium:spec_from_gymnasium")
-        environment_id, _, arguments = target.removeprefix("gym:").partition("?")
-        return Target(spec=adapter(environment_id, **_arguments(arguments)))
+        return Target(spec=_spec_of_gymnasium(target))
     if ":" not in target:
         return Target(spec=load_spec(target))
     found = load_object(target)
@@ -102,6 +113,17 @@ def resolve(target: str) -> Target:
     if callable(found) and not isinstance(found, type):
         return Target(application=found)
     raise ConfigurationError(f"{target!r} is a {type(found).__name__}: not an environment, a spec or an application")
+
+
+def _spec_of_gymnasium(target: str) -> EnvironmentSpec:
+    try:
+        importlib.import_module("gymnasium")
+    except ImportError as error:
+        raise ConfigurationError(needs_extra(f"{target} needs", "gymnasium")) from error
+    adapter = load_object("openenv_core.adapters.gymnasium:spec_from_gymnasium")
+    environment_id, _, arguments = target.removeprefix("gym:").partition("?")
+    spec: EnvironmentSpec = adapter(environment_id, **_arguments(arguments))
+    return spec
 
 
 def _spec_of_class(cls: type[Environment[Any, Any, Any]]) -> EnvironmentSpec:

@@ -11,6 +11,7 @@ CORE = source_modules(REPOSITORY / "openenv_core")
 
 TIERS = {
     "openenv_core.errors": 0,
+    "openenv_core.extras": 0,
     "openenv_core.types": 0,
     "openenv_core.settings": 0,
     "openenv_core.environment": 1,

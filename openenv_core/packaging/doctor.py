@@ -12,6 +12,7 @@ from typing import Any
 
 import openenv_core
 from openenv_core.errors import OpenEnvError
+from openenv_core.extras import install_hint, needs_extra
 from openenv_core.packaging.findings import Finding, Severity
 from openenv_core.packaging.wheel import CORE
 
@@ -83,7 +84,7 @@ def _extras() -> Iterator[Finding]:
             yield Finding(f"extra.{extra}", Severity.OK, ", ".join(each.name for each in parts))
             continue
         is_needed = extra in {"cli", "server"}
-        remedy = f"pip install 'openenv-core[{extra}]'"
+        remedy = install_hint(extra)
         if is_needed:
             yield Finding(f"extra.{extra}", Severity.WARNING, "; ".join(missing), remedy)
         else:
@@ -148,7 +149,7 @@ def _hub() -> Finding:
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError:
-        return Finding("hub", Severity.SKIP, "needs the extra hub: pip install 'openenv-core[hub]'")
+        return Finding("hub", Severity.SKIP, needs_extra("it needs", "hub"))
     if get_token() is None:
         return Finding("hub", Severity.WARNING, "nobody is logged in", "hf auth login, or set HF_TOKEN")
     try:

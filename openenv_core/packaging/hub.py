@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from openenv_core.errors import ConfigurationError, OpenEnvError
+from openenv_core.extras import needs_extra
 from openenv_core.packaging.project import MANIFEST
 
 __all__ = ["Hub", "HubError", "PushedSpace"]
@@ -57,7 +58,7 @@ class Hub:
         try:
             from huggingface_hub import HfApi, constants
         except ImportError:
-            raise ConfigurationError("pushing needs the extra `hub`: pip install 'openenv-core[hub]'") from None
+            raise ConfigurationError(needs_extra("pushing needs", "hub")) from None
         self.endpoint = constants.ENDPOINT.rstrip("/")
         self._api: HfApi = HfApi(endpoint=self.endpoint)
 

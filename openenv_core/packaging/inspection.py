@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra
 from openenv_core.packaging.card import front_matter
 from openenv_core.packaging.findings import Finding, Severity
 from openenv_core.packaging.project import Distribution, Project
@@ -163,7 +164,7 @@ def _files(project: Project) -> Iterator[Finding]:
     try:
         import pathspec  # noqa: F401 - only asked for
     except ImportError:
-        yield Finding("files.secrets", Severity.SKIP, "needs the extra `hub`: pip install 'openenv-core[hub]'")
+        yield Finding("files.secrets", Severity.SKIP, needs_extra("it needs", "hub"))
         return
     refused = {
         name: reason

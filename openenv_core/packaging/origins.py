@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra
 from openenv_core.packaging.functions import tools_from
 from openenv_core.packaging.templating import template_text
 
@@ -55,7 +56,7 @@ def _from_gymnasium(environment_id: str) -> Origin:
         import gymnasium
         from gymnasium.error import Error
     except ImportError:
-        raise ConfigurationError("--from gym:ID needs gymnasium: pip install 'openenv-core[gymnasium]'") from None
+        raise ConfigurationError(needs_extra("--from gym:ID needs", "gymnasium")) from None
     try:
         made = gymnasium.make(environment_id)
     except (Error, ImportError) as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra
 from openenv_core.recording.lines import ErrorLine, ResetLine, StateLine, StepLine
 from openenv_core.recording.reader import Recording, pictures_in
 from openenv_core.recording.texts import observation_text
@@ -60,9 +61,7 @@ def write_parquet(recordings: Iterable[Recording], out: Path, *, text_field: str
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ConfigurationError(
-            "a data set in Parquet files needs the extra `export`: pip install 'openenv-core[export]'"
-        ) from error
+        raise ConfigurationError(needs_extra("a data set in Parquet files needs", "export")) from error
     schema = _schema(arrow)
     folder = out / "data"
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra
 from openenv_core.runtimes.owners import HOST_LABEL, host_identity, is_abandoned
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def connect_engine() -> "DockerClient":
         from docker.context import ContextAPI
         from docker.errors import DockerException
     except ImportError as error:
-        raise ConfigurationError("containers need the extra docker: pip install 'openenv-core[docker]'") from error
+        raise ConfigurationError(needs_extra("containers need", "docker")) from error
     given = os.environ.get("DOCKER_HOST")
     try:
         context = None if given else ContextAPI.get_current_context()

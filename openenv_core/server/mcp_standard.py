@@ -15,6 +15,7 @@ from starlette.types import Send
 
 from openenv_core import __version__
 from openenv_core.errors import EpisodeOverError, LossReason, OpenEnvError, UnsupportedOperationError
+from openenv_core.extras import needs_extra
 from openenv_core.server.callers import Caller, caller_of
 from openenv_core.server.gateway import Gateway
 from openenv_core.server.jsonrpc import JsonRpcError, failure
@@ -86,9 +87,7 @@ class StandardMcp:
             lowlevel = await asyncio.to_thread(importlib.import_module, "mcp.server.lowlevel")
         except ImportError as error:
             self._starting = None
-            raise UnsupportedOperationError(
-                "clients of the Model Context Protocol need the extra `mcp`: pip install 'openenv-core[mcp]'"
-            ) from error
+            raise UnsupportedOperationError(needs_extra("clients of the Model Context Protocol need", "mcp")) from error
         logging.getLogger("mcp").setLevel(
             logging.WARNING
         )  # what it tells beside are names of sessions, which open them

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from openenv_core.errors import ConfigurationError
+from openenv_core.extras import needs_extra
 from openenv_core.training.evaluation import Message, ModelFailedError
 
 __all__ = ["ApiModel", "LocalModel"]
@@ -168,7 +169,7 @@ class LocalModel:
             transformers: Any = importlib.import_module("transformers")
             self._trl: Any = importlib.import_module("trl.chat_template_utils")
         except ImportError as error:
-            raise ConfigurationError(f"a local model needs openenv-core[training]: {error}") from error
+            raise ConfigurationError(f"{needs_extra('a local model needs', 'training')} ({error})") from error
         self.name = model if isinstance(model, str) else type(model).__name__
         if isinstance(model, str):
             try:

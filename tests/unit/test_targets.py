@@ -96,3 +96,15 @@ def test_a_gymnasium_environment_takes_arguments() -> None:
     assert environment.reset(seed=1).text.endswith("S\x1b[0mG\n")
     with pytest.raises(ConfigurationError, match="no_such"):
         targets.resolve("gym:FrozenLake-v1?no_such=1")
+
+
+@pytest.mark.parametrize("path", [":X", ":", "module:", ".module:X", "a b:X", "module:X.", "..:X"])
+def test_what_is_no_name_of_an_object_is_told_how_it_is_named(path: str) -> None:
+    with pytest.raises(ConfigurationError, match="an object is named module:object"):
+        targets.resolve(path)
+
+
+@pytest.mark.parametrize("name", ["room_for_targets", "room_for_targets.py"])
+def test_a_module_of_the_working_folder_is_told_how_its_objects_are_named(module: str, name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{module}:Class; gym:ID"):
+        targets.resolve(name)
