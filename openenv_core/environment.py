@@ -243,7 +243,7 @@ def traits_of(cls: type[Any]) -> EnvironmentTraits:
     """The traits of a class, read once.
 
     Raises:
-        ConfigurationError: the class has no ``reset`` or ``step``, or a trait has a value that cannot work.
+        ConfigurationError: the class has no ``reset`` or ``step`` of its own, or a trait has a value that cannot work.
     """
     key: Any = cls
     return _read_traits(key)
@@ -254,6 +254,11 @@ def _read_traits(cls: Any) -> EnvironmentTraits:
     for verb in ("reset", "step"):
         if not callable(getattr(cls, verb, None)):
             raise ConfigurationError(f"{cls.__name__} is not an environment: it has no method {verb!r}")
+    if missing := _unwritten(cls):
+        raise ConfigurationError(
+            f"{cls.__name__} has no method {' and no method '.join(map(repr, missing))} of its own; write "
+            f"{cls.__name__}.{missing[0]}"
+        )
     ours = issubclass(cls, Environment)
     lenient = not ours or cls.episode_policy == "lenient"
     execution: Execution = getattr(cls, "execution", "thread")
@@ -286,6 +291,12 @@ def _read_traits(cls: Any) -> EnvironmentTraits:
         has_state=getattr(cls, "state", None) is not Environment.state and hasattr(cls, "state"),
         methods=frozenset(name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name))),
     )
+
+
+def _unwritten(cls: type[Any]) -> list[str]:
+    """The methods that a class leaves to whoever subclasses it."""
+    ours = [verb for verb in ("reset", "step") if getattr(cls, _chosen(cls, verb)) is getattr(Environment, verb)]
+    return sorted({*ours, *getattr(cls, "__abstractmethods__", ())})
 
 
 def _chosen(cls: type[Any], verb: str) -> str:
@@ -364,4 +375,5 @@ def class_of_factory(factory: Callable[..., Any]) -> type[Any] | None:
     if isinstance(factory, type):
         return factory
     returned = _hints(factory).get("return")
-    return returned if isinstance(returned, type) and hasattr(returned, "step") else None
+    # A function may well say no more than that it makes an environment.
+    return returned if isinstance(returned, type) and hasattr(returned, "step") and not _unwritten(returned) else None

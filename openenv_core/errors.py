@@ -100,6 +100,11 @@ class OpenEnvError(RuntimeError):
         self.message = message
         self.details: dict[str, Any] = details
 
+    @property
+    def public_message(self) -> str:
+        """The message in the words of the public protocol (version 1)."""
+        return self.message
+
     def __str__(self) -> str:
         return f"{self.message} (code: {self.code})"
 
@@ -217,10 +222,19 @@ class CapacityReachedError(OpenEnvError):
 
 
 class EnvironmentFactoryError(OpenEnvError):
-    """The environment could not be built. Details: ``factory_name``; the cause is in the server's log."""
+    """The environment could not be built. Details: ``factory_name``; the server logs the traceback under ``error_id``.
+
+    The message tells what was raised, but to clients of the public protocol, which has a fixed text for it.
+    """
 
     code = "FACTORY_ERROR"
     v1_code = "FACTORY_ERROR"
+
+    @property
+    def public_message(self) -> str:
+        """That text, which names the factory."""
+        name = self.details.get("factory_name")
+        return self.message if name is None else f"Environment factory '{name}' failed to create instance."
 
 
 class CallTimeoutError(OpenEnvError, TimeoutError):

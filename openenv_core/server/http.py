@@ -92,8 +92,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 def error_response(error: OpenEnvError) -> JSONResponse:
     """An error as HTTP: ``detail`` as FastAPI's clients know it, ``code`` and ``details`` beside it."""
-    detail = error.details.get("errors", error.message) if isinstance(error, ValidationFailedError) else error.message
-    body = {"detail": detail, "code": error.code, "message": error.message, "details": error.details}
+    message = error.public_message
+    detail = error.details.get("errors", message) if isinstance(error, ValidationFailedError) else message
+    body = {"detail": detail, "code": error.code, "message": message, "details": error.details}
     headers = {"Retry-After": str(math.ceil(error.details.get("retry_after_s", 1)))} if error.retryable else None
     return JSONResponse(jsonable(body), status_code=error.http_status, headers=headers)
 

@@ -162,7 +162,7 @@ def _as_it_is(outcome: Outcome) -> Outcome:
 def told(error: OpenEnvError) -> JsonRpcError:
     """What an error answer says of one of ours."""
     if isinstance(error, CapacityReachedError | EnvironmentFactoryError):
-        return JsonRpcError(SERVER_ERROR, error.message, error.details or None)
+        return JsonRpcError(SERVER_ERROR, error.public_message, error.details or None)
     return JsonRpcError(INTERNAL_ERROR, error.message, {"code": error.code, **error.details})
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from openenv_core.backends.base import Backend, EnvironmentCrashedError, EnvironmentHandle
-from openenv_core.errors import EnvironmentFactoryError, EnvironmentFailedError, UnsupportedOperationError
+from openenv_core.backends.parcels import RaisedInWorkerError
+from openenv_core.errors import EnvironmentFactoryError, EnvironmentFailedError, OpenEnvError, UnsupportedOperationError
 from openenv_core.settings import ServerSettings
 
 __all__ = ["Builder", "Catalog"]
@@ -95,8 +96,9 @@ class Builder:
                 *(self.factory_name, told, error_id),
                 extra={"error_id": error_id},
             )
+            cause = f"not within {self._limit_s:g} s" if deadline.expired() else _in_words(error)
             raise EnvironmentFactoryError(
-                f"Environment factory '{self.factory_name}' failed to create instance.",
+                f"Environment factory '{self.factory_name}' failed to create instance: {cause}",
                 factory_name=self.factory_name,
                 error_id=error_id,
             ) from error
@@ -105,6 +107,14 @@ class Builder:
             return handle
         finally:
             self._places.release()
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OpenEnvError):
+        return error.message
+    # Of a class that the server's process does not have there is the text alone.
+    named = "" if isinstance(error, RaisedInWorkerError) else f"{type(error).__name__}: "
+    return f"{named}{error}".removesuffix(": ")
 
 
 class Catalog:

@@ -199,7 +199,7 @@ def encode_state(state: Any) -> bytes:
 
 def encode_error(error: OpenEnvError) -> bytes:
     """An error reply: one of the seven codes of this version; ``error`` names our own where the seven are too few."""
-    data: dict[str, Any] = {"message": error.message, "code": error.v1_code, **error.details}
+    data: dict[str, Any] = {"message": error.public_message, "code": error.v1_code, **error.details}
     if error.code != error.v1_code:
         data["error"] = error.code
     return to_json({"type": "error", "data": jsonable(data)})

@@ -182,7 +182,7 @@ def test_a_step_that_does_not_return_ends_with_its_limit(hanging: type[worlds.Ha
 
 
 def test_an_environment_that_cannot_be_made_cannot_be_checked() -> None:
-    with pytest.raises(EnvironmentFactoryError):
+    with pytest.raises(EnvironmentFactoryError, match="RuntimeError: no world today"):
         conformance.check(worlds.CannotBeMade)
 
 

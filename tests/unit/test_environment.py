@@ -1,3 +1,4 @@
+import abc
 import contextlib
 import functools
 from typing import Annotated, Any, Literal
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from openenv_core.environment import Environment, EnvironmentSpec, ResetOptions, class_of_factory, traits_of
 from openenv_core.errors import ConfigurationError, UnknownResetOptionError, ValidationFailedError
+from openenv_core.server.app import create_app
 from openenv_core.types import Action, Observation, State
 
 
@@ -102,6 +104,41 @@ def test_the_public_package_s_word_for_concurrency_counts() -> None:
 def test_a_trait_that_cannot_work_is_refused(body: dict[str, Any], culprit: str) -> None:
     with pytest.raises(ConfigurationError, match=culprit):
         traits_of(type("Broken", (Minimal,), body))
+
+
+class NoStep(Environment[Any, Any, Any]):
+    def reset(self) -> Observation:
+        return Observation()
+
+
+class NoReset(Environment[Any, Any, Any]):
+    async def step_async(self, action: Any) -> Observation:
+        return Observation()
+
+
+class Abstract(Minimal, abc.ABC):
+    @abc.abstractmethod
+    def words(self) -> list[str]: ...
+
+
+@pytest.mark.parametrize(("unfinished", "method"), [(NoStep, "step"), (NoReset, "reset"), (Abstract, "words")])
+def test_a_method_that_is_not_written_is_named_by_class_and_method(unfinished: type[Any], method: str) -> None:
+    words = f"{unfinished.__name__} has no method '{method}' of its own; write {unfinished.__name__}.{method}"
+    with pytest.raises(ConfigurationError, match=words):
+        traits_of(unfinished)
+    with pytest.raises(ConfigurationError, match=words):
+        create_app(unfinished, Action, Observation)
+
+
+def test_a_factory_that_tells_no_more_than_the_base_class_is_of_no_known_class() -> None:
+    def made() -> Environment[Any, Any, Any]:
+        return Minimal()
+
+    def typed() -> Minimal:
+        return Minimal()
+
+    assert class_of_factory(made) is None
+    assert class_of_factory(typed) is Minimal
 
 
 def test_something_without_step_is_no_environment() -> None:

@@ -52,19 +52,20 @@ async def test_a_failure_is_told_by_the_factory_s_name_and_an_id_and_frees_the_p
 ) -> None:
     building = builder(place, journal, factory={"fails": "mended"}, max_constructing=1)
     for _ in range(2):
-        with pytest.raises(EnvironmentFactoryError, match="'Factory' failed to create instance") as caught:
+        with pytest.raises(EnvironmentFactoryError, match="'Factory' failed to create instance: ") as caught:
             await (await building.begin(asyncio.create_task))
         assert caught.value.details["factory_name"] == "Factory"
         assert caught.value.details["error_id"] in caplog.text
     assert "the world could not be made" in caplog.text
-    assert "could not be made" not in caught.value.message
+    assert "the world could not be made" in caught.value.message
+    assert caught.value.public_message == "Environment factory 'Factory' failed to create instance."
 
 
 async def test_what_takes_too_long_is_given_up(
     place: Place, journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
     building = builder(place, journal, factory={"gate": "built"}, construct_deadline_s=0.1)
-    with pytest.raises(EnvironmentFactoryError):
+    with pytest.raises(EnvironmentFactoryError, match=r"create instance: not within 0\.1 s"):
         await (await building.begin(asyncio.create_task))
     assert "within 0.1 s" in caplog.text
     journal.open_gate("built")
