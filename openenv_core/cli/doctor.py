@@ -8,7 +8,9 @@ __all__ = ["doctor"]
 
 
 def doctor(
-    port: Annotated[int, typer.Option(envvar="PORT", help="The port on which a server is to listen.")] = 8000,
+    port: Annotated[
+        int, typer.Option(envvar="PORT", min=0, max=65535, help="The port on which a server is to listen.")
+    ] = 8000,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Look this machine over: Python, extras, environments, container engine, browser, Hub login, port.

@@ -27,7 +27,7 @@ def run(
     target: Annotated[
         str, typer.Argument(metavar="NAME|DIR|IMAGE", help="An environment, its folder, or the name of an image.")
     ],
-    port: Annotated[int, typer.Option(help="Port on this machine; 0 picks a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 picks a free one.")] = 8000,
     variant: Annotated[str | None, typer.Option(help="A variant, wordle or sudoku say; `openenv list NAME`.")] = None,
     env: Annotated[
         list[str] | None,

@@ -37,7 +37,9 @@ def _option(entry: "dataclasses.Field[Any]", row: SettingRow) -> inspect.Paramet
 def serve(
     target: Annotated[str, typer.Argument(help="Name of an installed environment, module:object, or gym:ID.")],
     host: Annotated[str, typer.Option(envvar="HOST", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(envvar="PORT", help="Port to listen on; 0 picks a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(envvar="PORT", min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
     log_level: Annotated[str, typer.Option(envvar="OPENENV_LOG_LEVEL", help="debug, info, warning or error.")] = "info",
     **settings: Any,
 ) -> None:

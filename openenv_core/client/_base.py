@@ -25,9 +25,12 @@ def websocket_url(base_url: str) -> str:
     """The address of the WebSocket below a base URL: ``http``, ``https``, ``ws``, ``wss`` or a bare host, any slashes.
 
     Raises:
-        ValueError: another scheme, or no host.
+        ValueError: no text, another scheme, or no host.
     """
-    address = base_url.strip()
+    given: Any = base_url
+    if not isinstance(given, str):
+        raise ValueError(f"base_url is {given!r}: it must be a text, http://127.0.0.1:8000 say")
+    address = given.strip()
     parts = urlsplit(address if "://" in address else f"ws://{address}")
     scheme = _SCHEMES.get(parts.scheme.lower())
     if scheme is None or not parts.hostname:

@@ -103,9 +103,10 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
-        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
+        why = error.strerror if isinstance(error, OSError) else "ports are from 0 to 65535"
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {why}; choose another --port") from error
     return listener
 
 

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,40 +12,11 @@ import pytest
 
 from openenv_core.packaging.wheel import write_core_wheel
 from tests.packaging.environments import Environment
+from tests.support.commands import Done, Run, openenv
 from tests.support.fake_hub import TOKEN, FakeHub, fake_hub
 from tests.support.source import REPOSITORY
 
-
-@dataclass(frozen=True)
-class Done:
-    """What came of a command."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
-
-
-@pytest.fixture
-def openenv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``openenv`` in this process, as its entry point does."""
-    from openenv_core.cli.main import main
-
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run(*words: object) -> Done:
-        capsys.readouterr()
-        monkeypatch.setattr("sys.argv", ["openenv", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        said = capsys.readouterr()
-        return Done(code if isinstance(code, int) else 0 if code is None else 1, said.out, said.err)
-
-    return run
+__all__ = ["Done", "Run", "openenv"]
 
 
 @pytest.fixture

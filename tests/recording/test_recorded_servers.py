@@ -113,11 +113,10 @@ def test_without_the_setting_nobody_is_attached_and_nothing_is_written(tmp_path:
 
 
 def test_a_disk_that_fails_costs_no_step_and_shows_in_the_metrics(tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("")
-    with (
-        serving(Painter, limits=serve_options(tmp_path / "taken")) as served,
-        GenericEnvClient(served.base_url) as client,
-    ):
+    taken = tmp_path / "taken"
+    with serving(Painter, limits=serve_options(taken)) as served, GenericEnvClient(served.base_url) as client:
+        taken.rmdir()
+        taken.write_text("")
         client.reset()
         assert client.step({"shade": 1}).reward == 0.25
 

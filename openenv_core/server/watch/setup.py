@@ -1,11 +1,14 @@
 """What a server needs for looking on, by its settings."""
 
+import errno
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 
+from openenv_core.errors import ConfigurationError
 from openenv_core.recording import Recorder
 from openenv_core.recording.conversations import STEP
 from openenv_core.server.doorkeeper import Doorkeeper
@@ -58,12 +61,33 @@ def _tools(gateway: Gateway, tools: Mapping[str, Tool] | None) -> list[dict[str,
 
 def _recorder(gateway: Gateway) -> Recorder:
     settings = gateway.settings
+    folder = Path(settings.record)
+    _require_usable(folder)
     return Recorder(
-        Path(settings.record),
+        folder,
         max_bytes=settings.record_max_mb * 2**20,
         max_age_s=settings.record_max_age_s,
         secrets=gateway.secrets,
     )
+
+
+def _require_usable(folder: Path) -> None:
+    """Refuse a place in which no file can be made. A disk that is full may have room again: the recorder warns of it.
+
+    Raises:
+        ConfigurationError: says why.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return
+        why = "it is a file" if folder.is_file() else error.strerror
+        raise ConfigurationError(
+            f"no episode can be recorded in {folder}: {why}; name another folder with --record or OPENENV_RECORD"
+        ) from error
 
 
 def _version_of(environment: str) -> str | None:

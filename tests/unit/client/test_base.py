@@ -48,6 +48,12 @@ def test_what_is_no_address_is_refused_by_name(given: str) -> None:
         EnvClient[Any, Any, Any](given)
 
 
+@pytest.mark.parametrize("given", [5, b"http://host", ["http://host"]])
+def test_what_is_no_text_is_refused_by_name(given: Any) -> None:
+    with pytest.raises(ValueError, match="it must be a text"):
+        EnvClient[Any, Any, Any](base_url=given)
+
+
 @pytest.mark.parametrize(
     ("url", "near"),
     [
