@@ -18,6 +18,9 @@ def is_deeper(text: bytes, limit: int) -> bool:
 
     Text that is not JSON is answered one way or the other; its parser refuses it.
     """
+    # Few brackets are no deep nest: nearly every message is done here.
+    if len(text) <= 2 * limit or text.count(b"[") + text.count(b"{") <= limit:
+        return False
     outside = b"".join(text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
     brackets = outside.translate(None, _NOT_BRACKETS)
     # No loop of Python's own: there may be millions of them.
@@ -33,6 +36,5 @@ def check_nesting(text: str | bytes, limit: int) -> None:
     if len(text) <= 2 * limit:
         return
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    # Few brackets are no deep nest: nearly every message is done here.
-    if data.count(b"[") + data.count(b"{") > limit and is_deeper(data, limit):
+    if is_deeper(data, limit):
         raise InvalidJsonError(f"Invalid JSON: nested more than {limit} levels deep", limit=limit)

@@ -1,5 +1,6 @@
 """Observations and states as JSON, whatever an author put in their fields."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -8,12 +9,16 @@ from pydantic_core import PydanticSerializationError, from_json, to_json, to_jso
 
 from openenv_core.errors import InvalidObservationError, ValidationFailedError
 from openenv_core.types import NESTED_PICTURES, PictureFiles, encode_bytes
+from openenv_core.wire.nesting import MAX_NESTING, is_deeper
 
 __all__ = ["LEGACY", "model_json", "parse_json", "request_json", "value_json"]
 
 LEGACY: Final = NESTED_PICTURES
 """Serialization context of everything that goes to a client of protocol version 1."""
 
+
+_DEEPEST = MAX_NESTING - 2
+"""What is nested deeper cannot be read at the other end, where it stands in a frame, and that in an array of frames."""
 
 _PROBLEMS = (PydanticSerializationError, TypeError, ValueError, RecursionError)
 
@@ -57,12 +62,15 @@ def model_json(model: Any, *, exclude: set[str] | None = None, context: str | Pi
         context: :data:`LEGACY` for a client of protocol version 1; a ``PictureFiles`` to have the pictures apart.
 
     Raises:
-        InvalidObservationError: a field has no JSON form; the message names it.
+        InvalidObservationError: a field has no JSON form, or is nested too deeply to be read; the message names it.
     """
     try:
-        return _json(model, exclude, context)
+        text = _json(model, exclude, context)
     except _NotJsonError as error:
         raise InvalidObservationError(f"{error}. The call itself has run.", **error.details) from None
+    if is_deeper(text, _DEEPEST):
+        raise _too_deep(type(model).__name__, _deep_field(text))
+    return text
 
 
 def value_json(value: Any, name: str) -> bytes:
@@ -72,12 +80,31 @@ def value_json(value: Any, name: str) -> bytes:
         name: what to call them in a refusal.
 
     Raises:
-        InvalidObservationError: they have no JSON form.
+        InvalidObservationError: they have no JSON form, or are nested too deeply to be read.
     """
     try:
-        return _value_json(value, name)
+        text = _value_json(value, name)
     except _NotJsonError as error:
         raise InvalidObservationError(f"{error}. The call itself has run.") from None
+    if is_deeper(text, _DEEPEST):
+        raise _too_deep(name)
+    return text
+
+
+def _too_deep(what: str, field: str | None = None) -> InvalidObservationError:
+    where = f"{what}.{field}" if field is not None else what
+    details = {"field": field} if field is not None else {}
+    return InvalidObservationError(
+        f"{where} is nested more than {_DEEPEST} levels deep, which no client reads. The call itself has run.",
+        limit=_DEEPEST,
+        **details,
+    )
+
+
+def _deep_field(text: bytes) -> str | None:
+    found = json.loads(text)  # which goes deeper than parse_json
+    fields = found.items() if isinstance(found, dict) else ()
+    return next((name for name, value in fields if is_deeper(json.dumps(value).encode(), _DEEPEST - 1)), None)
 
 
 def request_json(value: Any, name: str) -> bytes:

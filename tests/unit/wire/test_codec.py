@@ -60,6 +60,34 @@ def test_an_observation_written_by_hand_is_what_its_frame_serializes_to(
     assert CLIENT.decode(by_hand) == [frame]
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("field", ["anything", "metadata"])
+def test_what_is_nested_as_deeply_as_is_sent_is_read_and_one_level_more_is_refused_by_its_field(field: str) -> None:
+    def seen(levels: int) -> Seen:
+        return Seen(anything=nested(levels)) if field == "anything" else Seen(metadata={"a": nested(levels - 1)})
+
+    message = encode_observation(1, "s", seen(197), truncated=False)
+    for text in (message, join_frames([message, message])):
+        assert CLIENT.decode(text)[0].data == seen(197)
+    for levels in (198, 230):
+        with pytest.raises(
+            InvalidObservationError, match=f"Seen.{field} is nested more than 198 levels deep"
+        ) as caught:
+            encode_observation(1, "s", seen(levels), truncated=False)
+        assert caught.value.details == {"field": field, "limit": 198}
+
+
+def test_many_brackets_side_by_side_are_no_deep_nest() -> None:
+    wide = Seen(anything=[[number, "[" * 300] for number in range(300)])
+    assert CLIENT.decode(encode_observation(1, "s", wide, truncated=False))[0].data == wide
+
+
 @given(IDS, NAMES, STATES)
 def test_a_state_written_by_hand_is_what_its_frame_serializes_to(request_id: int, session: str, state: Story) -> None:
     by_hand = encode_state(request_id, session, state)

@@ -153,6 +153,15 @@ def test_dataclasses_and_mappings_serialize_too() -> None:
         model_json({"a": Opaque()})
 
 
+def test_plain_values_that_are_nested_too_deeply_are_refused_by_that_name() -> None:
+    value: dict[str, Any] = {}
+    for _ in range(197):
+        value = {"a": value}
+    assert parse_json(value_json(value, "the facts")) == value
+    with pytest.raises(InvalidObservationError, match=r"^the facts is nested more than 198 levels deep"):
+        value_json({"a": value}, "the facts")
+
+
 def test_plain_values_are_refused_by_the_name_that_they_are_given() -> None:
     assert strict(value_json({"a": [b"\xff", float("nan")]}, "metadata")) == {"a": ["data:;base64,/w==", "NaN"]}
     with pytest.raises(InvalidObservationError, match="metadata does not serialize"):
