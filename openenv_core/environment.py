@@ -47,9 +47,11 @@ class Environment(Generic[ActionT, ObservationT, StateT]):
     Class attributes:
         concurrency_safe: instances may run side by side in one process.
         execution: where calls run. ``"inline"``: on the server's event loop, for code that never blocks and takes
-            microseconds. ``"thread"`` (default): in a thread of the session's own. ``"process"``: in a worker process.
+            microseconds; no deadline ends a call that blocks there. ``"thread"`` (default): in a thread of the
+            session's own. ``"process"``: in a worker process.
         max_steps: after so many steps the episode is truncated; ``None`` for no limit.
-        step_deadline_s: one call may take so long; ``None`` leaves it to the server's setting.
+        step_deadline_s: one call may take so long; ``None`` leaves it to the server's setting. With ``"inline"`` it
+            ends a call that awaits, not one that blocks.
         auto_start: an episode starts by itself at the first step; ``step`` before ``reset`` is allowed.
         episode_policy: ``"strict"`` (default) applies the guards above. ``"lenient"`` leaves the behaviour before the
             first reset and after the end to the environment and drops reset options that it does not know.

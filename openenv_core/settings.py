@@ -119,7 +119,10 @@ class ServerSettings:
         120.0, "OPENENV_CONSTRUCT_DEADLINE_S", _seconds, "limit for one construction, in seconds"
     )
     step_deadline_s: float = _setting(
-        600.0, "OPENENV_STEP_DEADLINE_S", _seconds, "limit for one reset, step or state, in seconds"
+        600.0,
+        "OPENENV_STEP_DEADLINE_S",
+        _seconds,
+        "limit for one reset, step or state, in seconds; a call that blocks under inline execution is not ended by it",
     )
     idle_timeout_s: float = _setting(
         3600.0, "OPENENV_IDLE_TIMEOUT_S", _seconds, "an unused session ends after so many seconds"
