@@ -75,7 +75,8 @@ class Environment(Generic[ActionT, ObservationT, StateT]):
         Name the options that an environment takes in its own signature, as keywords: the framework refuses any other
         by name and checks their values against the annotations. Two are known everywhere: ``seed``, an integer of 0 or
         more (default ``None``), fully determines the episode; ``episode_id`` is a name for it, made up by the framework
-        where the caller gives none.
+        where the caller gives none. Where nothing is random, ``seed`` need not be named: one that a caller gives is
+        dropped then, and the server's log says so once.
         """
         raise NotImplementedError
 
@@ -120,7 +121,7 @@ class ResetOptions:
     """The options that one ``reset`` takes, read off its signature, and the check of what a caller sends.
 
     ``seed`` (an integer of 0 or more) and ``episode_id`` (at most 255 characters) are accepted always, and passed on
-    only where the method names them.
+    only where the method names them. A session warns of a seed that is lost.
     """
 
     _COMMON: ClassVar[dict[str, Any]] = {
@@ -158,6 +159,11 @@ class ResetOptions:
             return self._model.model_json_schema(by_alias=True)
         except PydanticUserError as error:
             raise ValueError(str(error)) from error
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether ``reset`` is told the seed; what a caller gives is lost where it is not."""
+        return self.takes_any or "seed" in self.names
 
     @property
     def known(self) -> list[str]:

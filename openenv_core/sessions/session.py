@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import secrets
 import time
@@ -41,6 +42,16 @@ def explain_loss(reason: str, more: str = "") -> SessionLostError:
     """The error that tells a client why its session is gone and what to do."""
     why = _EXPLANATIONS[LossReason(reason)] if reason in set(LossReason) else f"the session ended ({reason})"
     return SessionLostError(f"{why}{f': {more}' if more else ''}; call reset to start a new one", reason=reason)
+
+
+@functools.lru_cache(maxsize=256)
+def _tell_that_seeds_are_lost(name: str) -> None:
+    """Once for each class: it is the class that has to change, and a trainer resets a thousand times."""
+    _log.warning(
+        "%s.reset takes no seed, and a client gave one: it determines nothing. Name seed in the signature of reset, "
+        "and make the generator from it",
+        name,
+    )
 
 
 class Outcome(NamedTuple):
@@ -228,6 +239,8 @@ class Session:
     ) -> ReplyT:
         traits = self.handle.traits
         arguments = traits.reset_options.check(options)
+        if options.get("seed") is not None and not traits.lenient and not traits.reset_options.takes_seed:
+            _tell_that_seeds_are_lost(traits.name)
         episode_id = options.get("episode_id") or uuid4().hex
         if traits.passes_episode_id:
             arguments["episode_id"] = episode_id

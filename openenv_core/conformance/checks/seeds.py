@@ -80,9 +80,10 @@ def seed_matters(bench: Bench) -> Finding:
             if finding is not None:
                 return finding
         if bench.traits is not None:
-            options = bench.traits.reset_options
-            if "seed" not in options.names and not options.takes_any:
-                return skipped("its reset takes no seed: the class says that there is nothing to choose")
+            if not bench.traits.reset_options.takes_seed:
+                return skipped(
+                    "its reset takes no seed, so that one that a client gives is lost: right where nothing is random"
+                )
         elif all(trajectory_difference(played, each) is None for each in _unseeded(client, played)):
             return skipped(f"nothing random was seen: {_SEEDS} seeds and {_SEEDS} resets without one give one episode")
     return failed(

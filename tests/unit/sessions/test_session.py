@@ -137,8 +137,8 @@ class Counter(Environment[Any, Observation, State]):
         return Observation(reward=self.count)
 
 
-async def counter(**limits: Any) -> Session:
-    handle = await InlineBackend().open(Counter)
+async def counter(world: type[Any] = Counter, **limits: Any) -> Session:
+    handle = await InlineBackend().open(world)
     return Session(
         handle,
         Ticket(),
@@ -148,6 +148,27 @@ async def counter(**limits: Any) -> Session:
         on_lost=lambda session, reason: None,
         clock=lambda: 0.0,
     )
+
+
+async def test_a_seed_that_is_lost_is_told_once_for_each_class(caplog: pytest.LogCaptureFixture) -> None:
+    class Deaf(Counter):
+        pass
+
+    class Lenient(Counter):
+        episode_policy = "lenient"
+
+    class TakesAll(Counter):
+        async def reset(self, **options: Any) -> Observation:
+            return Observation()
+
+    for world in (Lenient, TakesAll, Deaf, Deaf):
+        session = await counter(world)
+        await session.reset({"seed": None, "episode_id": "e"}, kept)
+        if world is Deaf:
+            await session.reset({"seed": 3}, kept)
+        await session.reset({"seed": 0}, kept)
+    (told,) = [record.message for record in caplog.records if "takes no seed" in record.message]
+    assert told.startswith("Deaf.reset takes no seed, and a client gave one")
 
 
 async def test_a_step_that_could_run_at_once_does_not_overtake_what_waits() -> None:
