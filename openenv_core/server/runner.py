@@ -12,6 +12,7 @@ import uvicorn
 
 from openenv_core.errors import ConfigurationError
 from openenv_core.server.doorkeeper import is_loopback
+from openenv_core.server.forks import let_go_in_forks
 from openenv_core.server.logs import configure_logging
 from openenv_core.server.transport import bounded_protocol
 from openenv_core.settings import ServerSettings
@@ -23,6 +24,11 @@ _log = logging.getLogger("openenv_core")
 
 class Server(uvicorn.Server):
     """uvicorn, which before it closes connections lets running calls finish and tells every client why it ends."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as uvicorn does, and have no process that an environment forks keep the sockets."""
+        await super().startup(sockets)
+        let_go_in_forks(self)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Drain the sessions, then stop as uvicorn does."""

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import signal
+import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from openenv_core.errors import SessionLostError
-from tests.process.places import AsyncCount, Count, Place, batch, replayed, serving
+from tests.process.places import AsyncCount, Count, Place, alive, batch, replayed, serving
 from tests.process.worlds import CountAction
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -106,3 +108,32 @@ def test_an_awaiting_client(place: Place, tmp_path: Path) -> None:
             assert result.observation.value == replayed(5, [2])[-1]
 
     asyncio.run(play())
+
+
+def test_what_an_environment_forks_keeps_nothing_of_a_server_that_has_died(tmp_path: Path) -> None:
+    with serving("thread", tmp_path) as place:
+        children: list[int] = []
+        try:
+            with Count(place.base_url, reconnect_timeout_s=0.1) as client, socket.socket() as waiting:
+                client.reset(seed=5)
+                # Connected, and not a word said: it has to hear of the end by itself.
+                waiting.connect(("127.0.0.1", place.server.port))
+                assert client.step(CountAction(add=1, trouble="fork")).observation.value == replayed(5, [1])[-1]
+                children += [entry["child"] for entry in place.journal.entries("fork")]
+                assert client.step(CountAction(add=2)).observation.value == replayed(5, [1, 2])[-1]
+                place.server.kill()
+                waiting.settimeout(20)
+                assert not received(waiting)
+                with pytest.raises(ConnectionRefusedError):
+                    socket.create_connection(("127.0.0.1", place.server.port), timeout=20).close()
+                assert alive(children[0])
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+
+
+def received(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1)
+    except ConnectionResetError:
+        return b""

@@ -10,9 +10,11 @@ import json
 import os
 import random
 import re
+import signal
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 from uuid import uuid4
@@ -23,7 +25,7 @@ from openenv_core.types import Action, Observation, State
 __all__ = ["CountAction", "CountObservation", "CountState", "async_spec", "inline_spec", "process_spec", "thread_spec"]
 
 Execution = Literal["inline", "thread", "process"]
-Trouble = Literal["", "exit", "crash", "hold", "spin", "eat", "raise", "print", "sys_exit"]
+Trouble = Literal["", "exit", "crash", "hold", "spin", "eat", "raise", "print", "sys_exit", "fork"]
 
 
 class CountAction(Action):
@@ -209,10 +211,16 @@ def make_trouble(kind: Trouble) -> None:
     if kind == "print":
         print("said by the environment", flush=True)  # noqa: T201 - that is the trouble
         print("complained by the environment", file=sys.stderr, flush=True)  # noqa: T201
-    if kind == "sys_exit":
-        sys.exit(5)
-    if kind == "raise":
-        raise RuntimeError("trouble was asked for")
+    if kind == "fork":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads; that is the trouble
+            child = os.fork()
+        if child == 0:
+            while True:
+                signal.pause()
+        _note(event="fork", child=child)
+    if kind in ("sys_exit", "raise"):
+        raise SystemExit(5) if kind == "sys_exit" else RuntimeError("trouble was asked for")
 
 
 def _spec(cls: type[_World]) -> EnvironmentSpec:
