@@ -27,6 +27,8 @@ def _print_table(target: str, findings: Sequence[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from openenv_core.cli._tables import print_table
+
     console = Console(highlight=False)
     table = Table("what", "is", "seen", title=Text(target))
     for finding in findings:
@@ -34,6 +36,6 @@ def _print_table(target: str, findings: Sequence[Finding]) -> None:
         if finding.remedy and finding.severity in (Severity.WARNING, Severity.ERROR):
             seen.append(f"\n→ {finding.remedy}", "bold")
         table.add_row(finding.name, Text(finding.severity, _COLOURS[finding.severity]), seen)
-    console.print(table)
+    print_table(table)
     counts = ", ".join(f"{sum(row.severity is each for row in findings)} {each}" for each in Severity)
     console.print(f"{target}: {counts}", markup=False)

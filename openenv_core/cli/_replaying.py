@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from openenv_core.cli._drawing import draw
+from openenv_core.cli._tables import print_table
 from openenv_core.recording import Frame, Recording, Summary
 from openenv_core.recording.comparison import Compared
 from openenv_core.recording.lines import ErrorLine, StateLine, StepLine
@@ -37,7 +38,7 @@ def print_list(rows: Sequence[tuple[int, Summary]]) -> None:
             ", ".join((row.end or "not recorded", *_notes(row))),
         )
     console = Console()
-    console.print(table)
+    print_table(table)
     console.print("openenv replay FOLDER --episode NUMBER shows one step by step.", style="dim")
 
 
@@ -130,7 +131,7 @@ def print_comparison(one: Recording, other: Recording, compared: Compared) -> No
         for name in ("name", "environment", "seed", "steps", "reward", "success", "end"):
             both = [getattr(row, name) for row in (first, second)]
             table.add_row(name, *(Text(visible(str(value)), "" if both[0] == both[1] else "yellow") for value in both))
-    console.print(table)
+    print_table(table)
     steps = Table("step", "first: action", "reward", "second: action", "reward", "observations")
     for pair in compared.pairs:
         style = "" if pair.same_action else "yellow"
@@ -140,7 +141,7 @@ def print_comparison(one: Recording, other: Recording, compared: Compared) -> No
             for cell in (Text(_short(action, _ACTION_WIDTH), style), Text("" if reward is None else f"{reward:g}"))
         ]
         steps.add_row(str(pair.step), *cells, "same" if pair.same_observation else Text("differ", "yellow"))
-    console.print(steps)
+    print_table(steps)
     console.print(_verdict(compared))
 
 

@@ -86,6 +86,7 @@ def _print_table(report: "Report") -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from openenv_core.cli._tables import print_table
     from openenv_core.conformance.report import Verdict
 
     colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.SKIP: "yellow"}
@@ -93,6 +94,6 @@ def _print_table(report: "Report") -> None:
     for result in report.results:
         table.add_row(result.name, f"[{colours[result.verdict]}]{result.verdict}[/]", escape(result.reason))
     console = Console()
-    console.print(table)
+    print_table(table)
     counts = ", ".join(f"{len(report.of(Verdict(verdict)))} {word}" for verdict, word in _WORDS.items())
     console.print(f"{escape(report.target)}: {counts}")

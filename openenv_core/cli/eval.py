@@ -205,6 +205,8 @@ def _print_table(found: "Evaluation", title: str) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from openenv_core.cli._tables import print_table
+
     console = Console()
     if len(found.episodes) <= _LISTED:
         table = Table("seed", "reward", "solved", "steps", "invalid", "turns", "end", title=escape(title))
@@ -219,11 +221,11 @@ def _print_table(found: "Evaluation", title: str) -> None:
                 *map(str, (episode.steps, episode.invalid_actions, episode.turns)),
                 end,
             )
-        console.print(table)
+        print_table(table)
     figures = Table(title=None if len(found.episodes) <= _LISTED else escape(title), show_header=False)
     for name, value in found.summary().items():
         shown = "-" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
         figures.add_row(name.replace("_", " "), shown)
-    console.print(figures)
+    print_table(figures)
     if found.summary()["faults"]:
         console.print("[red]Faulty episodes are left out of the figures.[/]")

@@ -51,18 +51,20 @@ def _print_table(rows: list[dict[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from openenv_core.cli._tables import print_table
+
     if not rows:
         print("No environment is installed. Install one, for example: pip install ./envs/echo_env")
         return
     table = Table("environment", "version", "client", "what it is")
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for row in rows:
         what = Text(row["description"]) if not row["error"] else Text(row["error"], "red")
         if row.get("variants"):
             what.append(f"\nvariants: {row['variants']}", "dim")
         table.add_row(Text(row["name"]), row["version"], Text(row["client"]), what)
-    console = Console()
-    console.print(table)
-    console.print("openenv list NAME tells more of one, openenv play NAME plays it.", style="dim")
+    print_table(table)
+    Console(soft_wrap=True).print("openenv list NAME tells more of one, openenv play NAME plays it.", style="dim")
 
 
 def _details(name: str) -> dict[str, Any]:
@@ -150,6 +152,8 @@ def _print_section(console: Any, title: str, rows: Mapping[str, str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from openenv_core.cli._tables import print_table
+
     console.print(f"\n{title}", style="bold", markup=False)
     alone = [Text(f"  {name}", "cyan") for name, value in rows.items() if not value]
     if alone:
@@ -159,4 +163,4 @@ def _print_section(console: Any, title: str, rows: Mapping[str, str]) -> None:
         if value:
             table.add_row(Text(f"  {name}", "cyan"), Text(value))
     if table.row_count:
-        console.print(table)
+        print_table(table)

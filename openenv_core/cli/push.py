@@ -203,6 +203,7 @@ def _print_plan(plan: "SpacePlan", told: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from openenv_core.cli._tables import print_table
     from openenv_core.packaging.space import wheel_path
 
     console = Console(highlight=False)
@@ -211,7 +212,7 @@ def _print_plan(plan: "SpacePlan", told: Mapping[str, Any]) -> None:
         table.add_row(Text(name), decimal(plan.size_of(name)))
     if plan.with_wheel:
         table.add_row(Text(wheel_path()), "the framework")
-    console.print(table)
+    print_table(table)
     if plan.left:
         names = ", ".join(f"{name} ({reason})" for name, reason in plan.left.items())
         console.print(Text(f"stays behind: {names}", "dim"))

@@ -1,9 +1,13 @@
 """``openenv sessions``: who holds the slots of a server."""
 
 import os
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["sessions"]
 
@@ -18,6 +22,8 @@ def sessions(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List the sessions of a running server, or end some.
+
+    A terminal that is too narrow shows the most important columns; a pipe and --json have them all.
 
     A server with a token is sent the one in the variable OPENENV_TOKEN.
     """
@@ -64,28 +70,39 @@ def _ask(client: Any, method: str, path: str) -> Any:
 
 
 def _print_table(listed: Any) -> None:
-    from rich.console import Console
-    from rich.markup import escape
+    from openenv_core.cli._tables import fits, print_table
+
+    table = _table(listed, _COLUMNS)
+    print_table(table if fits(table) else _table(listed, [name for name in _COLUMNS if name not in _SPARED]))
+
+
+def _table(listed: Any, columns: Sequence[str]) -> "Table":
     from rich.table import Table
+    from rich.text import Text
 
     waiting = f", {listed['queued']} waiting" if listed["queued"] else ""
-    table = Table(title=f"{listed['active']} of {listed['max']} sessions{waiting}", title_justify="left")
-    for heading, side in _COLUMNS:
-        table.add_column(heading, justify=side, no_wrap=heading == "id")
+    title = f"{listed['active']} of {listed['max']} sessions{waiting}"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        is_number = name in ("age", "idle", "steps", "in all")
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=name == "id")
     for row in listed["sessions"]:
-        episode = " ".join(filter(None, (row["episode"].replace("_", " "), row["episode_id"])))
-        table.add_row(
-            *(escape(str(row[name])) for name in ("id", "caller", "door", "backend", "state")),
-            *(f"{row[name]:.0f} s" for name in ("age_s", "idle_s")),
-            escape(episode),
-            f"{row['steps']} ({row['steps_in_all']})",
-        )
-    Console().print(table)
+        cells = _cells(row)
+        table.add_row(*(Text(cells[name]) for name in columns))
+    return table
 
 
-_COLUMNS: Any = (
-    *((name, "left") for name in ("id", "caller", "door", "backend", "state")),
-    *((name, "right") for name in ("age", "idle")),
-    ("episode", "left"),
-    ("steps (in all)", "right"),
-)
+def _cells(row: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        **{name: str(row[name]) for name in ("id", "caller", "door", "backend", "state")},
+        "age": f"{row['age_s']:.0f} s",
+        "idle": f"{row['idle_s']:.0f} s",
+        "steps": str(row["steps"]),
+        "in all": str(row["steps_in_all"]),
+        "episode": " ".join(filter(None, (row["episode"].replace("_", " "), row["episode_id"]))),
+    }
+
+
+_COLUMNS = ("id", "caller", "state", "age", "idle", "steps", "in all", "door", "backend", "episode")
+_SPARED = frozenset({"in all", "door", "backend", "episode"})
+"""What a terminal that is too narrow for all of it does without; ``--json`` has it."""
