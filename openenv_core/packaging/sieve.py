@@ -36,6 +36,19 @@ _SECRET_TEXTS = {
     "an API key": re.compile(rb"\bsk-[A-Za-z0-9_\-]{32,}"),
     "a Slack token": re.compile(rb"\bxox[abprs]-[A-Za-z0-9\-]{20,}"),
 }
+_ASSIGNED = re.compile(
+    rb"""\b[\w.\-]*(?:secret|passw(?:or)?d|passphrase|token|(?:api|access|private|secret)[_\-]?key)(?![a-z])[\w\-]*"""
+    rb"""["']?\]?[ \t]*(?::[ \t]*[A-Za-z_.| ]+?)?[ \t]*[:=][ \t]*[bru]?(["'])(?P<value>[^"'\s<>{}$]{8,})\1""",
+    re.IGNORECASE,
+)
+"""A name that sounds like a secret's, and a text of one word that is assigned to it: in Python, JSON, YAML, TOML."""
+
+_NO_SECRET = re.compile(
+    rb"""change|your|example|placeholder|dummy|sample|insert|replace|redacted|not[-_]?(a|set|real)|none|test|todo"""
+    rb"""|secret|passw|token|api[-_]?key|^(.)\2*$|\*\*|\.\.\.|xxx|\xe2\x80\xa6|^https?:|^[./~]|^--""",
+    re.IGNORECASE,
+)
+"""What stands in the place of a secret, or says where it is: the name of a variable, an address, a path."""
 
 
 @dataclass
@@ -187,4 +200,13 @@ def _reason_to_refuse(path: Path, folder: Path) -> str | None:
 
 def secret_in(data: bytes) -> str | None:
     """What kind of secret a file's content shows, if any."""
-    return next((kind for kind, pattern in _SECRET_TEXTS.items() if pattern.search(data)), None)
+    known = next((kind for kind, pattern in _SECRET_TEXTS.items() if pattern.search(data)), None)
+    if known is not None:
+        return known
+    values = (found.group("value") for found in _ASSIGNED.finditer(data))
+    return "a password or a key" if any(map(_is_guarded, values)) else None
+
+
+def _is_guarded(value: bytes) -> bool:
+    """Whether a text is one that somebody keeps to himself. A word of letters alone is a name more often."""
+    return _NO_SECRET.search(value) is None and re.fullmatch(rb"[A-Za-z_.\-]+|[\d.,:]+", value) is None

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from openenv_core.packaging.sieve import secret_in, sift
+from tests.support.source import REPOSITORY
 
 
 def make(folder: Path, *names: str, **texts: str) -> None:
@@ -69,3 +70,51 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"hf_short", b"sk-learn", b"the key is under the mat", b"AKIA", b""])
 def test_ordinary_text_is_no_secret(text: bytes) -> None:
     assert secret_in(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'AWS_SECRET_ACCESS_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzk9AqLmw2e"',
+        "password = 'hunter2-and-more'",
+        'db_password: str = "k4tzenkl0"',
+        '{"api_key": "9f8e7d6c5b4a3210"}',
+        "  access-token: '4f9aZ-77ab-11'",
+        'os.environ["HF_TOKEN"] = "0123456789abcdef"',
+        'secretKey: "0a1b2c3d4e5f"',
+        'connect(user="ada", passwd="pa55w0rt!")',
+    ],
+)
+def test_a_text_that_is_assigned_to_a_secret_s_name_is_one(text: str) -> None:
+    assert secret_in(f"first line\n{text}\n".encode()) == "a password or a key"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "changeme-123"',
+        'password = "…12345678"',
+        'api_key = os.environ["SERVICE_API_KEY_1"]',
+        'TOKEN_VARIABLE = "OPENENV_TOKEN_2"',
+        'token = getenv("SOME_V4R")',
+        'secret = "your-key-12345"',
+        'password = "xxxxxxxx"',
+        'password = "short1"',
+        'token = "${TOKEN_1234}"',
+        'token_url = "https://host/path1"',
+        'tokenizer = "bert_base"',
+        'secret_word = "crane"',
+        '"Secretary": "accept|continue"',
+        'help = "the password of 12345678"',
+    ],
+)
+def test_what_stands_in_the_place_of_a_secret_is_none(text: str) -> None:
+    assert secret_in(text.encode()) is None
+
+
+@pytest.mark.parametrize("folder", ["envs", "clients", "examples", "openenv_core"])
+def test_nothing_of_this_repository_looks_like_a_secret(folder: str) -> None:
+    paths = (REPOSITORY / folder).rglob("*")
+    ours = [path for path in paths if path.suffix in {".py", ".toml", ".yaml", ".yml", ".json", ".md", ".js", ".html"}]
+    assert ours
+    assert {path: found for path in ours if (found := secret_in(path.read_bytes())) is not None} == {}
