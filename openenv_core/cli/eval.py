@@ -116,6 +116,7 @@ def _evaluate(
     from openenv_core.training import environment_factory
     from openenv_core.training.evaluation import evaluate as evaluate_model
 
+    _require_model(wanted[0])
     with endings(), contextlib.ExitStack() as stack:
         tools, url = _tools_and_url(target, name, play["concurrency"], stack)
         model = _model(*wanted)
@@ -126,6 +127,28 @@ def _evaluate(
         report = stack.enter_context(_progress(len(play["seeds"])))
         found = evaluate_model(factory, model, options=dict(map(key_and_value, options)), report=report, **play)
     return found, {"tools": tools.__name__, "model": str(getattr(model, "name", ""))}
+
+
+def _require_model(place: str) -> None:
+    """Refuse what cannot be a model before a server is started for it.
+
+    Raises:
+        ConfigurationError: neither an address nor a folder of this machine, nor one in the cache of the Hub.
+    """
+    import os
+
+    from openenv_core.errors import ConfigurationError
+
+    if "://" in place or Path(place).is_dir():
+        return
+    home = os.environ.get("HF_HOME") or os.path.join(os.path.expanduser("~"), ".cache", "huggingface")
+    cache = Path(os.environ.get("HF_HUB_CACHE") or os.path.join(home, "hub"))
+    # A name of the Hub is OWNER/NAME, and can be loaded from there; a bare one is known where it has been before.
+    is_name = place.count("/") == 1 and not place.startswith((".", "/", "~"))
+    if not is_name and not (cache / f"models--{place}").is_dir():
+        raise ConfigurationError(
+            f"--model {place} is neither a URL, a folder of this machine, nor OWNER/NAME of a model on the Hub"
+        )
 
 
 def _model(place: str, name: str | None, timeout_s: float, sampling: Mapping[str, Any]) -> "ChatModel":

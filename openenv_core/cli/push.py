@@ -101,9 +101,10 @@ def push(
     project = find_project(target)
     variables = {**project.manifest.variables, **_pairs(env or [])}
     secrets = {name: _secret(name) for name in secret or []}
+    # What is wrong here is told before anybody has to log in.
+    chosen = variables_of(project, variant)
     hub = Hub()
     repo_id = hub.repo_id(repo_id, variant or project.name)
-    chosen = variables_of(project, variant)
     options = SpaceOptions(repo_id, hub.endpoint, core, variant, chosen, tuple(exclude or ()))
     plan = plan_space(project, options)
     _refuse_values(plan, secrets)

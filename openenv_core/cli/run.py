@@ -164,4 +164,5 @@ def _tell_end(runtime: "DockerRuntime", why: str) -> None:
     from openenv_core.runtimes.readiness import last_lines
 
     written = last_lines(runtime.logs())
-    typer.secho(f"error: the container of {runtime.image} {why}; the last of its log:\n{written}", fg="red", err=True)
+    log = f"the last of its log:\n{written}" if written else "its log is empty, or gone with the engine"
+    typer.secho(f"error: the container of {runtime.image} {why}; {log}", fg="red", err=True)

@@ -1,5 +1,6 @@
 """New projects from the template."""
 
+import importlib.util
 import keyword
 import re
 import shutil
@@ -14,6 +15,7 @@ from openenv_core.packaging.origins import Origin, read_origin
 from openenv_core.packaging.recipes import CoreSource
 from openenv_core.packaging.templating import template_files
 from openenv_core.packaging.wheel import write_core_wheel
+from openenv_core.targets import installed
 
 __all__ = ["check_name", "class_prefix", "create_project"]
 
@@ -37,6 +39,20 @@ def check_name(name: str) -> None:
         raise ConfigurationError(f"{name!r} is the name of something else that Python imports; try {name}_env")
 
 
+def _refuse_installed(name: str, folder: Path) -> None:
+    """Two environments of one name: which would be served, and whose client imported, nobody could tell."""
+    known = installed().get(name)
+    package = importlib.util.find_spec(name)
+    where = next(iter(package.submodule_search_locations or ()), package.origin) if package is not None else None
+    is_here = where is not None and Path(where).resolve().is_relative_to(folder.resolve())
+    if is_here or (known is None and (package is None or package.origin is None)):
+        return
+    whose = known.dist.name if known is not None and known.dist is not None else where
+    raise ConfigurationError(
+        f"{name!r} is installed here already ({whose}), and would hide or be hidden; take another name"
+    )
+
+
 def class_prefix(name: str) -> str:
     """What the classes of an environment begin with: ``Chess`` for ``chess_env``, ``MyGame`` for ``my_game``."""
     return "".join(part.capitalize() for part in (name.removesuffix("_env") or name).split("_"))
@@ -57,6 +73,7 @@ def create_project(name: str, output: Path, sources: list[str]) -> Path:
     folder = output / name
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigurationError(f"{folder} is there already, and not empty; take another name, or --output DIR")
+    _refuse_installed(name, folder)
     origin = read_origin(sources)
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".openenv-init-", dir=output) as made:

@@ -129,6 +129,8 @@ def test_what_classes_are_called(name: str, prefix: str) -> None:
         (["random"], "try random_env"),
         (["class"], "try class_env"),
         (["openenv_core"], "something else"),
+        (["echo_env"], "is installed here already (openenv-echo-env-server)"),
+        (["pydantic"], "is installed here already"),
         (["x" * 31], "30 characters"),
         (["good_env", "--from", "gym:NoSuch-v0"], "NoSuch"),
         (["good_env", "--from", "somewhere"], "--from is gym:ID"),
