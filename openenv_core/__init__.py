@@ -5,30 +5,38 @@ and its configuration load FastAPI at their first use, and the awaiting client l
 """
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "1.0.0.dev0"
 
-from openenv_core.client import BatchClient, EnvClient, GenericAction, GenericEnvClient
-from openenv_core.environment import Environment, EnvironmentSpec
-from openenv_core.errors import (
-    CallTimeoutError,
-    CapacityReachedError,
-    ConfigurationError,
-    ConnectionFailedError,
-    EnvironmentFailedError,
-    EpisodeNotStartedError,
-    EpisodeOverError,
-    LossReason,
-    OpenEnvError,
-    ProtocolError,
-    SessionLostError,
-    UnknownResetOptionError,
-    ValidationFailedError,
-)
-from openenv_core.extras import why_missing
-from openenv_core.settings import ServerSettings
-from openenv_core.types import Action, EnvironmentMetadata, Image, Observation, State, StepResult
+try:
+    from openenv_core.client import BatchClient, EnvClient, GenericAction, GenericEnvClient
+    from openenv_core.environment import Environment, EnvironmentSpec
+    from openenv_core.errors import (
+        CallTimeoutError,
+        CapacityReachedError,
+        ConfigurationError,
+        ConnectionFailedError,
+        EnvironmentFailedError,
+        EpisodeNotStartedError,
+        EpisodeOverError,
+        LossReason,
+        OpenEnvError,
+        ProtocolError,
+        SessionLostError,
+        UnknownResetOptionError,
+        ValidationFailedError,
+    )
+    from openenv_core.extras import why_missing
+    from openenv_core.settings import ServerSettings
+    from openenv_core.types import Action, EnvironmentMetadata, Image, Observation, State, StepResult
+except KeyboardInterrupt:
+    # Most of the time that the command takes to start is spent here, before any code of its own runs.
+    if os.path.basename(sys.argv[0]).partition(".")[0] == "openenv":
+        sys.exit(130)
+    raise
 
 if TYPE_CHECKING:
     from openenv_core.client import AsyncEnvClient

@@ -1,5 +1,6 @@
 """The ``openenv`` command."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -38,7 +39,6 @@ def _run() -> None:
 
 
 def _write_what_the_locale_can() -> None:
-    """A character that the terminal's encoding lacks becomes a question mark, and does not end the command."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    """A character that the output's encoding lacks becomes a question mark, and does not end the command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
