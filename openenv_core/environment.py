@@ -259,14 +259,7 @@ def traits_of(cls: type[Any]) -> EnvironmentTraits:
 
 @functools.lru_cache(maxsize=256)
 def _read_traits(cls: Any) -> EnvironmentTraits:
-    for verb in ("reset", "step"):
-        if not callable(getattr(cls, verb, None)):
-            raise ConfigurationError(f"{cls.__name__} is not an environment: it has no method {verb!r}")
-    if missing := _unwritten(cls):
-        raise ConfigurationError(
-            f"{cls.__name__} has no method {' and no method '.join(map(repr, missing))} of its own; write "
-            f"{cls.__name__}.{missing[0]}"
-        )
+    _check_methods(cls)
     ours = issubclass(cls, Environment)
     lenient = not ours or cls.episode_policy == "lenient"
     execution: Execution = getattr(cls, "execution", "thread")
@@ -301,9 +294,21 @@ def _read_traits(cls: Any) -> EnvironmentTraits:
     )
 
 
+def _check_methods(cls: type[Any]) -> None:
+    for verb in ("reset", "step"):
+        if not callable(getattr(cls, verb, None)):
+            raise ConfigurationError(f"{cls.__name__} is not an environment: it has no method {verb!r}")
+    if missing := _unwritten(cls):
+        raise ConfigurationError(
+            f"{cls.__name__} has no method {' and no method '.join(map(repr, missing))} of its own; write "
+            f"{cls.__name__}.{missing[0]}"
+        )
+
+
 def _unwritten(cls: type[Any]) -> list[str]:
     """The methods that a class leaves to whoever subclasses it."""
-    ours = [verb for verb in ("reset", "step") if getattr(cls, _chosen(cls, verb)) is getattr(Environment, verb)]
+    verbs = ("reset", "step") if issubclass(cls, Environment) else ()
+    ours = [verb for verb in verbs if getattr(cls, _chosen(cls, verb)) is getattr(Environment, verb)]
     return sorted({*ours, *getattr(cls, "__abstractmethods__", ())})
 
 
