@@ -115,4 +115,4 @@ def test_a_client_install_says_what_the_command_needs(client_python: Path) -> No
         [client_python.parent / "openenv", "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "pip install 'openenv-core[cli]'" in done.stderr
+    assert "pip install 'openenv-core[server,cli]'" in done.stderr
