@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -50,12 +51,7 @@ def load_spec(name: str) -> EnvironmentSpec:
     """
     found = installed()
     if name not in found:
-        close = get_close_matches(name, found, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"installed are: {', '.join(found) or 'none'}"
-        other = "gym:ID is one of Gymnasium's"
-        if (module := re.sub(r"\.py$", "", name)) and _is_module_here(module):
-            other = f"the module {module} of this folder has what is called {module}:Class; {other}"
-        raise ConfigurationError(f"no environment {name!r} is installed; {hint}; {other}")
+        raise ConfigurationError(f"no environment {name!r} is installed; {_hint(name, found)}")
     try:
         spec = found[name].load()
     except ImportError as error:
@@ -64,6 +60,15 @@ def load_spec(name: str) -> EnvironmentSpec:
     if not isinstance(spec, EnvironmentSpec):
         raise ConfigurationError(f"entry point {name!r} is a {type(spec).__name__}, not an EnvironmentSpec")
     return spec
+
+
+def _hint(name: str, found: Mapping[str, EntryPoint]) -> str:
+    module = name.removesuffix(".py")
+    if _is_module_here(module):
+        return f"what the module {module} of this folder has is called {module}:Class; gym:ID is Gymnasium's"
+    if close := get_close_matches(name, found, n=3, cutoff=0.5):
+        return f"did you mean {' or '.join(close)}?"
+    return f"installed are: {', '.join(found) or 'none'}; module:Class and gym:ID are served, too"
 
 
 def _is_module_here(name: str) -> bool:
