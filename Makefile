@@ -77,7 +77,7 @@ engine:
 	@docker/engine.sh up
 
 test: check browser $(PEER)/.ready $(TRL)/.ready $(TRL)/oldest/.ready
-	@docker/engine.sh run $(BIN)/pytest -n auto --maxprocesses 4 --dist loadgroup || { \
+	@docker/engine.sh run $(BIN)/pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder || { \
 	  echo "what failed is run once more: on a busy machine a limit of time may have been too short;"; \
 	  echo "what fails twice is broken, and what fails once is worth a look."; \
 	  docker/engine.sh run $(BIN)/pytest --last-failed --last-failed-no-failures none; }

@@ -22,15 +22,17 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With several workers, what shares a browser, a container engine or servers stays in one of them."""
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        place = item.path.relative_to(Path(__file__).parent).parts
-        group = place[0] if place[0] != "unit" else "/".join(place)
-        item.add_marker(pytest.mark.xdist_group(group))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FolderByFolder(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            folder, _, rest = nodeid.partition("::")[0].removeprefix("tests/").partition("/")
+            return folder if folder != "unit" else f"{folder}/{rest}"
+
+    return FolderByFolder(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
