@@ -15,7 +15,9 @@ from .visiting import end_sessions
 Serve = Callable[..., ProcessRuntime]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="package"
+)  # its driver keeps an event loop running in this thread: no other folder could have one
 def browser() -> Iterator[Browser]:
     """The browser."""
     try:
@@ -29,7 +31,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def serve() -> Iterator[Serve]:
     """Starts a server with its page; asked for the same one again, gives the one that runs."""
     running: dict[tuple[str, ...], ProcessRuntime] = {}

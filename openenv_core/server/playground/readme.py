@@ -25,7 +25,7 @@ def found_readme(told: str | None, entry: EntryPoint | None, cls: type[Any] | No
     installed it, else the docstring of its class."""
     text = told or _of_file(os.environ.get("ENV_README_PATH")) or _of_distribution(entry)
     text = text or inspect.cleandoc(getattr(cls, "__doc__", None) or "")
-    return _FRONT_MATTER.sub("", text)[:_LARGEST]
+    return _FRONT_MATTER.sub("", text).lstrip("\r\n")[:_LARGEST]
 
 
 def _of_file(name: str | None) -> str:
