@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import signal
+import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def _worker(python: Path | str, module: str, search_path: str) -> Iterator[Worke
         worker.stop()
 
 
-def _measure(effort: Effort) -> tuple[list[Row], list[Target]]:
+def _measure(effort: Effort) -> tuple[list[Row], list[Target], list[list[str]]]:
     command = [sys.executable, "-m", "openenv_core.cli", "serve", "browsergym_env_server:spec", "--port", "{port}"]
     variables = {"PYTHONPATH": source_path(), "MAX_CONCURRENT_ENVS": str(2 * _SESSIONS)}
     with contextlib.ExitStack() as stack:
@@ -99,6 +100,7 @@ def _measure(effort: Effort) -> tuple[list[Row], list[Target]]:
         clients = stack.enter_context(_worker(sys.executable, "browser_clients", source_path()))
         memories: dict[str, Callable[[], int]] = {"ours": partial(memory_below, server.process.pid)}
         workers, arguments = {"ours": clients}, {"ours": {"url": server.base_url}}
+        cold = clients.measure("first", url=server.base_url, seed=0)
         peer = _peer_python()
         if peer is not None:
             library = stack.enter_context(_worker(peer, "browser_gym", str(REPOSITORY)))
@@ -109,6 +111,8 @@ def _measure(effort: Effort) -> tuple[list[Row], list[Target]]:
         frame = clients.measure("frame")
         costs = {name: [_further(worker, arguments[name], memories[name])] for name, worker in workers.items()}
         rates = interleaved(_rates(workers, server.base_url, effort), effort.rates)
+        alone = [["first session of a server, with the start of its browser", f"{cold * _MS:.0f} ms"]]
+        alone += _alone(clients, server.base_url, effort)
     rows = [
         Row("step, 1 session", "ms", times["step"], "browsergym", scale=_MS),
         Row("reset, warm", "ms", times["reset"], "browsergym", scale=_MS),
@@ -117,13 +121,17 @@ def _measure(effort: Effort) -> tuple[list[Row], list[Target]]:
         Row("frame of an observation", "kB", {"ours": [frame]}, "browsergym", scale=_KB),
     ]
     step, reset, rate, memory, frame_row = (row.median("ours") for row in rows)
-    return rows, [
-        Target("step p50, 1 session", step, 80.0, "ms"),
-        Target(f"steps per second, {_SESSIONS} sessions in one server", rate, 30.0, "1/s", is_least=True),
-        Target("reset p50, warm", reset, 200.0, "ms"),
-        Target("memory of a further session", memory, 20.0, "MiB"),
-        Target("frame", frame_row, 60.0, "kB"),
-    ]
+    return (
+        rows,
+        [
+            Target("step p50, 1 session", step, 80.0, "ms"),
+            Target(f"steps per second, {_SESSIONS} sessions in one server", rate, 30.0, "1/s", is_least=True),
+            Target("reset p50, warm", reset, 200.0, "ms"),
+            Target("memory of a further session", memory, 20.0, "MiB"),
+            Target("frame", frame_row, 60.0, "kB"),
+        ],
+        alone,
+    )
 
 
 def _times(workers: dict[str, Worker], arguments: dict[str, Any], effort: Effort) -> dict[str, dict[str, list[float]]]:
@@ -164,6 +172,24 @@ def _rates(workers: dict[str, Worker], url: str, effort: Effort) -> dict[str, An
     return measures
 
 
+def _alone(clients: Worker, url: str, effort: Effort) -> list[list[str]]:
+    """Figures of ours for which BrowserGym has no counterpart, or takes too long."""
+    found: list[list[str]] = []
+    for observed in (["axtree"], ["axtree", "screenshot"]):
+        clients.ask("open", sessions=1, url=url)
+        clients.ask("reset", seed=0, observe=observed)
+        percentiles = statistics.quantiles((clients.measure("step", turn=n) for n in range(effort.steps)), n=100)
+        times = f"{percentiles[49] * _MS:.1f} ms, {percentiles[98] * _MS:.1f} ms"
+        found.append([f"step p50, p99, {' and '.join(observed)}", times])
+        clients.ask("close")
+    first = statistics.median(clients.measure("first", url=url, seed=n) for n in range(effort.resets))
+    found.append(["a session's opening and first observation, p50", f"{first * _MS:.0f} ms"])
+    for sessions in (1, 4, 8, 16):
+        rate = clients.measure("rate", url=url, sessions=sessions, seconds=effort.seconds)
+        found.append([f"steps per second, sessions at once: {sessions}", f"{rate:.1f}"])
+    return found
+
+
 def _facts(effort: Effort) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
@@ -191,14 +217,19 @@ def main(words: Sequence[str] | None = None) -> None:
     effort = _QUICK if arguments.quick else _FULL
     facts = _facts(effort)
     print(json.dumps(facts))
-    rows, targets = _measure(effort)
+    rows, targets, alone = _measure(effort)
     contestants = sorted({name for row in rows for name in row.samples}, reverse=True)
     header = ["figure", "unit", *contestants, "ours / browsergym"]
     cells = [[*row.cells(contestants)[: 2 + len(contestants)], f"{row.ratio:.2f}" if row.ratio else ""] for row in rows]
     print_table("Against BrowserGym itself", header, cells)
+    print_table("Ours alone", ["figure", "measured"], alone)
     print_table("Targets", ["figure", "measured", "target", "reached"], [target.cells() for target in targets])
     if arguments.json:
-        write_json(arguments.json, {**facts, "targets": [target.cells() for target in targets]}, {"figures": rows})
+        write_json(
+            arguments.json,
+            {**facts, "alone": alone, "targets": [target.cells() for target in targets]},
+            {"figures": rows},
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from itertools import cycle
 from typing import Any
 
@@ -29,10 +30,18 @@ def close() -> None:
         _clients.pop().close()
 
 
-def reset(seed: int) -> float:
+def first(url: str, seed: int) -> float:
+    """Seconds that a session takes from its opening to its first observation."""
+    start = time.perf_counter()
+    with BrowserGymEnv(base_url=url, message_timeout_s=120.0) as client:
+        client.reset(seed=seed, task_name=TASK)
+        return time.perf_counter() - start
+
+
+def reset(seed: int, observe: Sequence[str] = ("axtree", "screenshot")) -> float:
     """Seconds of one reset of the first session."""
     start = time.perf_counter()
-    _clients[0].reset(seed=seed, task_name=TASK, max_steps=100_000)
+    _clients[0].reset(seed=seed, task_name=TASK, max_steps=100_000, observe=list(observe))
     return time.perf_counter() - start
 
 
@@ -81,4 +90,4 @@ async def _rate(url: str, sessions: int, seconds: float) -> float:
 
 if __name__ == "__main__":
     tasks: dict[str, Any] = {"open": open_sessions, "close": close, "reset": reset, "step": step}
-    serve({**tasks, "frame": frame, "rate": rate})
+    serve({**tasks, "first": first, "frame": frame, "rate": rate})
