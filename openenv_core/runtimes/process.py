@@ -7,15 +7,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import httpx
-
 from openenv_core.errors import ConnectionFailedError
+from openenv_core.runtimes.readiness import is_ready, wait_until_ready
 
 __all__ = ["ProcessRuntime"]
 
@@ -78,24 +76,30 @@ class ProcessRuntime:
                 env={**os.environ, **self._env_vars},
                 start_new_session=True,  # a Ctrl-C at the terminal is for the caller, who stops the server in order
             )
-        deadline = time.monotonic() + self._start_limit_s
-        while time.monotonic() < deadline and self._process.poll() is None:
-            if self._is_ready():
-                return self.base_url
-            time.sleep(0.05)
-        state = "was not ready in time" if self._process.poll() is None else f"ended with {self._process.returncode}"
-        lines = "\n".join(self.logs().splitlines()[-15:])
-        self.stop()
-        raise ConnectionFailedError(f"the server {state}: {' '.join(self._command[3:])}\n{lines}")
+        try:
+            wait_until_ready(
+                f"the server `{' '.join(self._command[3:])}`",
+                self._is_ready,
+                limit_s=self._start_limit_s,
+                ended=self._why_ended,
+                logs=self.logs,
+                pause_s=0.05,
+            )
+        except ConnectionFailedError:
+            self.stop()
+            raise
+        return self.base_url
 
     def _is_ready(self) -> bool:
         found = _LISTENING.search(self.logs())
         if found is None:
             return False
         self.base_url = found.group(1)
-        with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"{self.base_url}/health", timeout=2.0, trust_env=False).status_code == 200
-        return False
+        return is_ready(self.base_url)
+
+    def _why_ended(self) -> str | None:
+        code = self._process.poll() if self._process is not None else None
+        return f"ended with {code}" if code is not None else None
 
     def logs(self) -> str:
         """What the server has written so far."""

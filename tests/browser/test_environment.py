@@ -1,4 +1,7 @@
-"""One session in a real browser: what reset takes, what is seen, how episodes end, what pages cannot do to it."""
+"""One session in a real browser: what reset takes, what is seen, how episodes end, what pages cannot do to it.
+
+Longer than 400 lines: all of it shares one browser and one way to run.
+"""
 
 import asyncio
 from dataclasses import replace

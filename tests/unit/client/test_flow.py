@@ -1,4 +1,7 @@
-"""What a client decides, tried without a socket."""
+"""What a client decides, tried without a socket.
+
+Longer than 400 lines: one script of what a server does serves all the cases.
+"""
 
 import pytest
 

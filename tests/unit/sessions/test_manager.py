@@ -1,3 +1,8 @@
+"""Opening, resuming, reaping and draining of sessions.
+
+Longer than 400 lines: each part is tried with environments on every backend, by the same few helpers.
+"""
+
 import asyncio
 import threading
 from typing import Any
